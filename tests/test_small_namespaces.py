@@ -18,7 +18,7 @@ ROWS = np.random.default_rng(0).normal(size=(7, 2)).astype(np.float32)
 IDS = np.array([0, 2, 2, 5, -1, 0, 9])
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread(6)
 @pytest.mark.parametrize("dtype", ["float32", "int32", "bool"])
 @pytest.mark.parametrize("options", [{}, {"bucket_size": 3}, {"mode": "clip"}], ids=str)
 @pytest.mark.parametrize("name", ["segment_sum", "segment_prod", "segment_max", "segment_min"])

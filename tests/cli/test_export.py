@@ -62,6 +62,7 @@ def test_the_text_of_an_artifact(plugjax, program):
     assert "tensor<?xf32>" in text
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -90,6 +91,7 @@ def test_refusals_of_an_export_are_one_line(plugjax, program, arguments, words):
     assert not (program.parent / "m").exists()
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -22,6 +22,7 @@ def python_with_the_same_packages(folder):
     return python
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize("kind", list(new.Kind))
 def test_a_new_package_passes_its_tests_at_once(plugjax, stopwatch, kind, tmp_path):
     folder = tmp_path / "package"

@@ -45,7 +45,7 @@ def agree(program):
         np.testing.assert_allclose(x, y, rtol=1e-5)
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("name", TRANSFORMATIONS)
 def test_transformations(name):
     agree(TRANSFORMATIONS[name])

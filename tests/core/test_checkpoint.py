@@ -70,7 +70,7 @@ def close(found, wanted):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("composition", COMPOSITIONS)
 @pytest.mark.parametrize("policy", ["none", "dots", "name", "everything"])
 def test_against_jax(policy, composition):

@@ -55,7 +55,7 @@ def test_several():
 CALLS_PYTHON = {"pure_callback", "io_callback", "debug_callback", "debug_print"}
 
 
-@pytest.mark.spread(8)
+@pytest.mark.spread(16)
 @pytest.mark.parametrize("name", ["cuda", "rocm", "tpu", "vulkan"])
 @pytest.mark.parametrize("program", [p for op in OPS for p in programs(op)], ids=repr)
 def test_the_op_table(name, program):

@@ -183,7 +183,7 @@ def same(found, wanted):
         np.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-5)
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("composition", compositions(jax))
 @pytest.mark.parametrize("program", THEIRS)
 def test_against_jax(program, composition):
@@ -192,7 +192,7 @@ def test_against_jax(program, composition):
     same(found, outcome(lambda: compositions(jax)[composition](THEIRS[program])(X, Y)))
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("program", THEIRS)
 @pytest.mark.parametrize("composition", ["jit grad", "jit grad vmap"])
 @pytest.mark.parametrize("device", ["xla", "iree"])

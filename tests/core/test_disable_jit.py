@@ -47,7 +47,7 @@ LOOPS = {
 }
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread(6)
 @pytest.mark.parametrize("name", LOOPS)
 def test_same_as_compiled_jax(name, on_backend):
     with plugjax.disable_jit():
@@ -142,7 +142,7 @@ def _same(found, expected):
         assert (found is NotImplemented) == (expected is NotImplemented)
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_a_cached_operator_gives_what_the_first_call_gave(operator):
     others = [*OPERANDS.values(), 300, 2, -3, 0.5, 1j, True, 1e30]

@@ -77,13 +77,13 @@ def parameter(name, value):
     return re.sub(r" at 0x\w+|np\.int64\((\d+)\)", r"\1", text)
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread(6)
 @pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in ON_PURPOSE])
 def test_the_equations_are_those_of_jax(name):
     assert Lines(traced(plugjax, name)).lines == Lines(traced(jax, name)).lines
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread(6)
 @pytest.mark.parametrize("name", sorted(ON_PURPOSE))
 def test_what_is_listed_differs(name):
     assert Lines(traced(plugjax, name)).lines != Lines(traced(jax, name)).lines

@@ -49,7 +49,7 @@ CLEAN = {
 }
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread(6)
 @pytest.mark.parametrize("name", LEAKING)
 def test_raises_where_jax_does(name):
     # JAX does not check the tracers of grad and jvp.
@@ -72,6 +72,7 @@ def small_heap():
     gc.collect()
 
 
+@pytest.mark.spread(3)
 @pytest.mark.usefixtures("small_heap")
 @pytest.mark.parametrize("name", CLEAN)
 def test_no_false_alarm(name):

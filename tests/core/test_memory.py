@@ -64,7 +64,7 @@ pytestmark = pytest.mark.skipif(
         "call", "call_of_a_host_array", "block_until_ready", "call_and_wait", "asarray", "eager", "put", "donated",
     ],
 )  # fmt: skip
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("machine", ["numpy", "xla", "iree"])
 def test_calls_leave_no_memory_behind(machine, action):
     done = subprocess.run(

@@ -66,6 +66,7 @@ def test_an_unknown_option_names_the_known_ones():
         plugjax.config.update("no_such_option", 1)
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize(
     ("option", "value"),
     [

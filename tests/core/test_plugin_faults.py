@@ -69,7 +69,7 @@ AFTER = (
 class TestFaults(Site):
     """A failing plugin from outside is named, and everything else works."""
 
-    @pytest.mark.spread(3)
+    @pytest.mark.spread(6)
     @pytest.mark.parametrize("error", ["RuntimeError('oh no')", "SystemExit('oh no')"])
     @pytest.mark.parametrize("hook", HOOK_FAULTS)
     def test_an_error_in_a_hook_is_charged_to_its_plugin(self, site, hook, error):
@@ -92,7 +92,7 @@ class TestFaults(Site):
         out, err = self.run(site("aaa", text), "import plugjax; print(plugjax.config.loud)")
         assert (out, err) == ("True\n", "")
 
-    @pytest.mark.spread(3)
+    @pytest.mark.spread(6)
     @pytest.mark.parametrize(
         ("hook", "arguments", "answer"),
         [
@@ -175,7 +175,7 @@ class TestFaults(Site):
         assert "not this one" in out
         assert "failed in" not in err
 
-    @pytest.mark.spread(3)
+    @pytest.mark.spread(6)
     @pytest.mark.parametrize(
         "text",
         [
@@ -221,7 +221,7 @@ class TestFaults(Site):
         "@hookimpl\ndef plugjax_rules(): return [{given}]\n"
     )
 
-    @pytest.mark.spread(3)
+    @pytest.mark.spread(6)
     @pytest.mark.parametrize("name", ["aaa", "zzz"])
     @pytest.mark.parametrize(
         ("machine", "kind", "given"),

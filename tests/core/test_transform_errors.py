@@ -121,7 +121,7 @@ def agree(found, wanted):
     return type(found).__name__ == type(wanted).__name__ or isinstance(found, builtin(wanted))
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("name", RAISING)
 def test_error_types_under_every_word(name):
     wrong = []

@@ -246,7 +246,7 @@ def oracle(functions, *args):
     return together.lower(*args).compile(compiler_options=UNOPTIMISED)(*args)
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("program", SCALAR_PROGRAMS, ids=lambda p: p.__name__)
 def test_every_composition(program):
     theirs, ours = program(jax, jax_jnp, jax.lax), program(plugjax, jnp, lax)
@@ -259,7 +259,7 @@ def test_every_composition(program):
             raise
 
 
-@pytest.mark.spread(2)
+@pytest.mark.spread(4)
 @pytest.mark.parametrize("compiler", ["xla", "iree"])
 @pytest.mark.parametrize("composition", ["jit grad", "jit vmap grad"])
 def test_compositions_on_compiling_backends(composition, compiler):
@@ -321,7 +321,7 @@ def _many(np_, x):
     return np_.stack([x, x * 3])
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread(6)
 @pytest.mark.parametrize("name", WHILE)
 def test_while_loops(name, on_backend):
     x, ours = WHILE_INPUT, WHILE[name](plugjax, jnp, lax)

@@ -37,7 +37,7 @@ def simple(m, stop):
     return lambda x: inner(x, "text")
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @jitted
 @pytest.mark.parametrize(
     "commands",

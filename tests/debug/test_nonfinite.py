@@ -43,6 +43,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_raises_where_jax_does(name, on_backend):
     def outcome(j, x):

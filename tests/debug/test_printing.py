@@ -50,6 +50,7 @@ FORMATS = {
 }
 
 
+@pytest.mark.spread(3)
 @jitted
 @pytest.mark.parametrize("case", FORMATS)
 def test_formats(on_backend, same, case, jitted):

@@ -48,12 +48,13 @@ def named(path):
     return path.relative_to(SITE).with_suffix("").as_posix()
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize("path", [p for p in WRITTEN if p.stem not in SLOW], ids=named)
 def test_the_blocks_of_a_page_run(path):
     runner.run(blocks.find(path.read_text()), named(path))
 
 
-@pytest.mark.spread(6)
+@pytest.mark.spread(12)
 @pytest.mark.parametrize("path", [p for p in WRITTEN if p.stem in SLOW], ids=named)
 def test_the_blocks_of_a_longer_page_run(path, stopwatch):
     with stopwatch(f"{named(path)}, from nothing to what works"):

@@ -47,6 +47,7 @@ def path(m, make, compiled, steps=4):
         yield m.jax.tree.leaves(params_of(state)), m.jax.tree.leaves(state)
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_steps(name):
     # The state of sm3 has shapes in it, which are not arrays.

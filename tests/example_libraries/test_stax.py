@@ -52,6 +52,7 @@ LAYERS = {
 }  # fmt: skip
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize("name", LAYERS)
 def test_layers(name):
     make, x = LAYERS[name]
@@ -99,6 +100,7 @@ def losses_of_jax():
     return list(losses(THEIRS))
 
 
+@pytest.mark.spread(3)
 def test_training(backend, losses_of_jax):
     with plugjax.default_device(backend):
         found = list(losses(OURS))

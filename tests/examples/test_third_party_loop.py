@@ -46,6 +46,7 @@ def test_it_imports_from_the_public_surface_alone():
     } == set()
 
 
+@pytest.mark.spread(3)
 def test_own_tests(installed, backend):
     path = os.pathsep.join([str(installed), os.environ.get("PYTHONPATH", "")])
     options = ("-q", "-p", "no:cacheprovider", "-c", os.devnull, "--import-mode=importlib")

@@ -43,6 +43,7 @@ def test_plugjax_does_not_know_it():
     assert importlib.util.find_spec("plugjax_lambertw") is None
 
 
+@pytest.mark.spread(3)
 def test_under_jit_vmap_grad_on_every_backend(installed, backend):
     run(
         installed,

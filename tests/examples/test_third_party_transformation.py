@@ -69,7 +69,7 @@ def test_they_import_only_what_they_extend_and_public_names(name):
         assert own <= {"plugjax", "plugjax.extend", "plugjax.numpy", "plugjax.lax.families"}
 
 
-@pytest.mark.spread(2)
+@pytest.mark.spread(4)
 def test_own_tests_of_the_transformation(sites, backend, wide):
     tests = EXAMPLES / "third_party_transformation" / "tests"
     options = ("-q", "-p", "no:cacheprovider", "-c", os.devnull, "--import-mode=importlib")

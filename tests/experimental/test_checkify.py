@@ -234,13 +234,13 @@ def compare(name, errors, transform=lambda m, f: f):
     return message
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("name", CASES)
 def test_agrees_with_jax(name):
     compare(name, "all_checks")
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread(6)
 @pytest.mark.parametrize("name", CASES)
 def test_agrees_with_jax_under_jit(name):
     compare(name, "all_checks", lambda m, f: m.jax.jit(f))
@@ -261,7 +261,7 @@ SPREAD = (
 )  # fmt: skip
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("name", SPREAD)
 def test_every_backend_runs_the_pure_program(name, on_backend):
     compare(name, "all_checks", lambda m, f: m.jax.jit(f))
@@ -295,7 +295,7 @@ MAPPED = {
 }
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread(6)
 @pytest.mark.parametrize("jitted", [False, True])
 @pytest.mark.parametrize("name", MAPPED)
 def test_vmap_of_checkify_has_an_error_for_each_instance(name, jitted):
@@ -318,7 +318,7 @@ def test_vmap_of_vmap_of_checkify():
     assert message == "at mapped index 0, 0: 0.0 is not positive, 0.0 (`check` failed)"
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread(6)
 @pytest.mark.parametrize(
     "name", ["check", "custom_vjp", "custom_jvp", "checkpoint", "scan", "cond"]
 )

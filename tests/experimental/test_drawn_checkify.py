@@ -74,7 +74,7 @@ def outcome(library, names, errors, form, value):
     return error.get(), np.asarray(found)
 
 
-@pytest.mark.spread(2)
+@pytest.mark.spread(4)
 @pytest.mark.parametrize(
     "form", [plain, jitted, batched, differentiated, remade], ids=lambda f: f.__name__
 )

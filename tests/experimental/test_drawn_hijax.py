@@ -64,7 +64,7 @@ FORMS = {
 }
 
 
-@pytest.mark.spread(2)
+@pytest.mark.spread(4)
 @pytest.mark.parametrize("form", FORMS)
 @given(steps=st.lists(st.sampled_from(sorted(STEPS)), min_size=1, max_size=3))
 def test_boxes(form, steps):

@@ -143,7 +143,7 @@ FUNCTIONS = {
 }  # fmt: skip
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_derivatives(name):
     make, *points = FUNCTIONS[name]
@@ -154,7 +154,7 @@ def test_derivatives(name):
 ON_XLA = ("pow", "tanh", "extremes", "indices", "solve", "cond", "scan", "while")
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread(6)
 @pytest.mark.parametrize(
     ("device", "name"),
     [*(("xla", name) for name in ON_XLA), ("iree", "activations"), ("iree", "scan")],

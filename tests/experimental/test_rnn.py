@@ -79,7 +79,7 @@ def gradient(m, run):
     return m.jax.jit(m.jax.grad(loss, (0, 1, 2, 3)))
 
 
-@pytest.mark.spread(2)
+@pytest.mark.spread(4)
 def test_gradients(backend):
     network = (2, True) if backend != "iree" else (1, False)
     args = arguments(*network)

@@ -44,7 +44,7 @@ def test_parameters_are_those_of_jax():
         assert found == wanted, name
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("nse", [None, 1, 5])
 def test_classes(name, nse):
@@ -96,7 +96,7 @@ def test_products_of_matrices(name):
     assert_same(call)
 
 
-@pytest.mark.spread(2)
+@pytest.mark.spread(4)
 @pytest.mark.parametrize("name", FORMATS)
 def test_empty_and_eye(name):
     low = name.lower()
@@ -155,7 +155,7 @@ def test_bcsr_under_vmap():
     assert_same(call)
 
 
-@pytest.mark.spread(2)
+@pytest.mark.spread(4)
 @pytest.mark.parametrize(
     ("shape", "layout"), [((4, 5), {}), ((3, 4, 5), {"n_batch": 1}), ((4, 5, 2), {"n_dense": 1})]
 )

@@ -87,7 +87,7 @@ OPERATORS = [
 ]
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("op", OPERATORS, ids=lambda op: op.__name__)
 @pytest.mark.parametrize(
     "other", ["sparse", "dense", "row", "scalar", "transposed", "sparse row", "batched"]
@@ -121,7 +121,7 @@ INDICES = [
 ]  # fmt: skip
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("index", INDICES, ids=repr)
 @pytest.mark.parametrize("found", [M, BATCHED, DENSE_AXIS], ids=["matrix", "batched", "dense axis"])
 def test_indexing(found, index):

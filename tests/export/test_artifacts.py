@@ -104,7 +104,7 @@ def test_jax_runs_what_plugjax_exports(case):
     assert_same(loaded.call(*args), jax.jit(make(jax_np))(*args))
 
 
-@pytest.mark.spread(2)
+@pytest.mark.spread(4)
 @pytest.mark.parametrize("device", ["numpy", "xla"])
 @pytest.mark.parametrize("case", PROGRAMS)
 def test_plugjax_runs_what_jax_exports(case, device):
@@ -114,7 +114,7 @@ def test_plugjax_runs_what_jax_exports(case, device):
         assert_same(loaded.call(*args), jax.jit(make(jax_np))(*args))
 
 
-@pytest.mark.spread(2)
+@pytest.mark.spread(4)
 @pytest.mark.parametrize("device", ["numpy", "xla"])
 @pytest.mark.parametrize("jaxpr", [False, True])
 @pytest.mark.parametrize("case", PROGRAMS)

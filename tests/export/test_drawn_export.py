@@ -93,7 +93,7 @@ def test_programs_pass_between_the_libraries(program):
     compare(program, "xla")
 
 
-@pytest.mark.spread(6)
+@pytest.mark.spread(12)
 @pytest.mark.parametrize("step", sorted(STEPS))
 def test_each_step(step):
     compare(([step], "float32", (3, 2)), "numpy")

@@ -35,7 +35,7 @@ def artifact(tmp_path):
     )
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread(6)
 @pytest.mark.parametrize(
     "name", ["_", "_a", "p0", "parameter", "svd", "main", "exported", "a" * 200]
 )
@@ -241,7 +241,7 @@ OUT = ("-o", "m.vmfb")
         (("unreadable.py", "--entry", "f:f32[3]", *OUT), "SyntaxError"),
     ],
 )  # fmt: skip
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 def test_what_cannot_be_exported_is_one_line_and_replaces_nothing(folder, arguments, words):
     before = content_of(folder)
     code, out, err = command(folder, "export", *arguments)

@@ -249,7 +249,7 @@ CLOSE_CALLS = {
 }
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread(6)
 @pytest.mark.parametrize("name", CLOSE_CALLS)
 def test_what_rounding_explains_is_not_held_against_it(name, platform):
     with warnings.catch_warnings():

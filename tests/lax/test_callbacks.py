@@ -84,7 +84,7 @@ def test_the_function_gets_arrays(on_backend, jitted):
     assert kinds == [(plugjax.Array, plugjax.Array, F32, (3,))]
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize(
     "method",
     ["sequential", "sequential_unrolled", "expand_dims", "broadcast_all", "legacy_vectorized"],
@@ -239,7 +239,7 @@ WRONG = {
 }
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread(6)
 @jitted
 @pytest.mark.parametrize("case", WRONG)
 @pytest.mark.parametrize("io", [False, True], ids=["pure", "io"])

@@ -181,7 +181,7 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread(6)
 @pytest.mark.parametrize("name", CASES)
 def test_accepted_and_refused_as_in_jax(name):
     try:

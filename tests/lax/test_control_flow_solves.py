@@ -101,7 +101,7 @@ CASES = [("plain", name) for name in transforms(plugjax, solution)]
 CASES += [(make, name) for make in ("pytree", "symmetric") for name in ("jvp", "grad", "vmap of a")]
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize(("make", "name"), CASES)
 def test_linear_solve_as_in_jax(make, name):
     found = transforms(plugjax, SOLUTIONS[make])[name](MATRIX, RIGHT)
@@ -137,7 +137,7 @@ def test_reverse_mode_through_aux():
     )
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread(6)
 @pytest.mark.parametrize("name", ["jit of grad", "vmap of a"])
 def test_linear_solve_on_backends(on_backend, name):
     found = transforms(plugjax, solution)[name](MATRIX, RIGHT)

@@ -123,14 +123,14 @@ def assert_same(found, expected):
             np.testing.assert_allclose(a, b, rtol=2e-4, atol=1e-5, err_msg=name)
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread(6)
 @pytest.mark.parametrize("name", {**FORWARD, **BOTH})
 def test_values_and_forward_derivatives(name):
     make = {**FORWARD, **BOTH}[name]
     assert_same(forward(plugjax, make(plugjax, pnp)), forward(jax, make(jax, jnp)))
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread(6)
 @pytest.mark.parametrize("name", BOTH)
 def test_reverse_derivatives(name):
     make = BOTH[name]

@@ -115,7 +115,7 @@ def derivatives(library, path, args):
     return [np.asarray(x) for pair in found for x in pair]
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread(6)
 @pytest.mark.filterwarnings("ignore:.*encountered in divide:RuntimeWarning")
 @pytest.mark.parametrize("path", [*ONE, *TWO])
 def test_derivatives_are_those_of_jax(path):
@@ -229,7 +229,7 @@ def test_derivatives_of_frexp_are_powers_of_two():
     np.testing.assert_allclose(ours[ordinary], theirs[ordinary], rtol=1e-5)
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread(6)
 @pytest.mark.parametrize("name", ["max", "min"])
 @pytest.mark.parametrize("index", [0, np.array([0, 0]), np.array([0, 1])], ids=repr)
 def test_derivatives_of_extrema_scattered_beside_nan(name, index):

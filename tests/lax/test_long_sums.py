@@ -48,7 +48,7 @@ LONG = {
 }
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread(6)
 @pytest.mark.parametrize("name", LONG)
 def test_long_sums(name, backend):
     function, oracle = LONG[name]

@@ -19,7 +19,7 @@ THREE = np.array(
 ).T
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread(6)
 @pytest.mark.parametrize("name", ["igamma", "igammac", "igamma_grad_a", "betainc"])
 def test_edges_against_jax(name, on_backend):
     xs = THREE if name == "betainc" else TWO
@@ -35,7 +35,7 @@ def test_edges_against_jax(name, on_backend):
         np.testing.assert_allclose(function(*xs), expected, rtol=3e-5, atol=1e-6)
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread(6)
 @pytest.mark.parametrize("name", ["lgamma", "digamma", "bessel_i0e", "bessel_i1e"])
 def test_one_operand_against_jax(name, on_backend):
     x = np.array([-2.5, -1, -0.3, 0, 0.2, 1, 7.9, 8.1, 90, np.inf, np.nan], np.float32)

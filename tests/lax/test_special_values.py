@@ -99,7 +99,7 @@ def pairs(x):
     return a.ravel(), b.ravel()
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(("names", "count"), [(UNARY, 1), (BINARY, 2)], ids=["unary", "binary"])
 def test_special_values(names, count, dtype, backend):

@@ -441,7 +441,7 @@ def tangent(x):
     return RNG.normal(size=x.shape).astype(x.dtype)
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @chunks(ROWS)
 def test_values(part):
     everything = oracle([(row.function(jlax), *row.operands) for row in part])
@@ -466,7 +466,7 @@ def derivatives(jvp, vjp, function, point, tangents, bars):
     return jvp(function, point, tangents), vjp(function, *point)[1](bars)
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @chunks(r for r in ROWS if differentiable(r))
 def test_derivatives(part):
     calls = []

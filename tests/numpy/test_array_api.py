@@ -415,7 +415,7 @@ def test_dlpack_before_and_since_version_1(name, on_backend):
 ZEROS = [0.0, -0.0, 1.0, -1.0, 2.5, -2.5, np.inf, -np.inf, np.nan, 3.0]
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize(
     "name", ["floor_divide", "remainder", "fmod", "divide", "copysign", "atan2"]

@@ -104,7 +104,7 @@ def same(found, expected, z):
     return result
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 @pytest.mark.parametrize("name", TABLE)
 def test_special_values(name, dtype, on_backend):
@@ -132,7 +132,7 @@ FUNCTIONS = [*TABLE, "abs", "sin", "cos", "tan", "asin", "acos", "atan", "recipr
 ULPS = {"asin": 32, "asinh": 32}
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_large_and_small_numbers(name, on_backend):
     """Values of float64, or on XLA those of JAX."""

@@ -215,7 +215,7 @@ def known_exponent(name, y):
     return name in ("power", "pow") and y.ndim == 0 and y.dtype.kind in "iu"
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @every_dtype
 @pytest.mark.parametrize("name", UNARY)
 @given(data=st.data())
@@ -224,7 +224,7 @@ def test_unary(name, wide, data):
     checked(wide, lambda np_, _, x: getattr(np_, name)(x), same_function(name), x)
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @every_dtype
 @pytest.mark.parametrize("name", BINARY)
 @given(data=st.data())
@@ -288,7 +288,7 @@ def test_python_scalars(name, scalar, data):
     agree(lambda np_, _, x: getattr(np_, name)(scalar, x), None, x)
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread(6)
 @every_dtype
 @pytest.mark.parametrize("name", REDUCTIONS)
 @given(data=st.data())

@@ -18,7 +18,7 @@ BITS = onp.array([[1, 0, 3, 0, 0, 1, 1, 0, 1], [0, 1, 1, 1, 0, 0, 0, 0, 0]], onp
 BYTES = onp.array([[7, 130], [255, 1]], onp.uint8)
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize(
     "expression",
     [

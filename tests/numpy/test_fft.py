@@ -152,7 +152,7 @@ def test_lax_errors(case):
         call(lax)
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread(6)
 @pytest.mark.parametrize("name", ["dct", "idct"])
 @pytest.mark.parametrize("norm", [None, "backward", "ortho", "forward"])
 @pytest.mark.parametrize("options", [{}, {"n": 7}, {"n": 3}, {"axis": 0}, {"type": 3}], ids=str)

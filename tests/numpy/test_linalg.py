@@ -29,7 +29,7 @@ ONE_ARGUMENT = [
 ]  # fmt: skip
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("kind", MATRICES)
 @pytest.mark.parametrize("name", ONE_ARGUMENT)
 def test_functions_of_matrices(agree, name, kind):
@@ -37,7 +37,7 @@ def test_functions_of_matrices(agree, name, kind):
         agree(lambda np_, x=x: getattr(np_.linalg, name)(x))
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("kind", MATRICES)
 @pytest.mark.parametrize("axis", [None, 0, (0, 1), (1, 0), (0,)])
 @pytest.mark.parametrize("keepdims", [False, True])
@@ -127,7 +127,7 @@ SYSTEMS = {
 }  # fmt: skip
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread(6)
 @pytest.mark.parametrize("kind", MATRICES)
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_systems_and_products(name, kind):
@@ -173,7 +173,7 @@ DIFFERENTIABLE = {
 }
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread(6)
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
 def test_derivatives(name):
     function, x = DIFFERENTIABLE[name]

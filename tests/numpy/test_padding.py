@@ -50,6 +50,7 @@ def outcome(library, x, call):
         return type(error)
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize("dtype", [np.float32, np.int32])
 @pytest.mark.parametrize(
     "call", CALLS, ids=lambda c: f"{getattr(c[1], '__name__', c[1])} {c[0]} {c[2]}"

@@ -21,7 +21,7 @@ NAN = onp.nan
 N = onp.where(B, F, onp.float32(onp.nan))
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize(
     "name",
     ["sum", "prod", "mean", "var", "std", "max", "min", "all", "any", "median", "ptp", "nanmean"],

@@ -71,7 +71,7 @@ def _same(call):
         assert _outcome(plugjax, call) == theirs
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread(6)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", BINARY.split())
 def test_functions_of_two_arrays(name):

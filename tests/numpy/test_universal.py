@@ -57,7 +57,7 @@ NOT_IN_JAX = {(n, use) for n in ("logaddexp", "logaddexp2") for use in ("reduce 
 METHODS = [(n, u) for n in NAMES for u in USES if n != "negative" and (n, u) not in NOT_IN_JAX]
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize(("name", "use"), METHODS)
 def test_methods(name, use):
     for dtype in DTYPES:

@@ -87,7 +87,7 @@ def _both(draw, seed, make="key"):
     return ours, theirs
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("name", EXACT)
 def test_bits_are_those_of_jax(name, seed):
@@ -97,7 +97,7 @@ def test_bits_are_those_of_jax(name, seed):
     assert ours.tobytes() == theirs.tobytes()
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("name", CLOSE)
 def test_values_are_those_of_jax(name):
     ours, theirs = _both(CLOSE[name], 7)

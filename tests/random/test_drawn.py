@@ -56,7 +56,7 @@ DISTRIBUTIONS = {
 }  # fmt: skip
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread(6)
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
 @given(data=st.data())
 def test_types(name, data):
@@ -207,6 +207,7 @@ EDGES = st.one_of(
 )
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize(
     ("make", "impl"), [*((words, impl) for impl in IMPLS), (choices, "threefry2x32")]
 )
@@ -221,6 +222,7 @@ def test_whole_numbers(make, impl, data):
         assert (ours[name].shape, str(ours[name].dtype)) == (value.shape, str(value.dtype)), name
 
 
+@pytest.mark.spread(3)
 def test_one_stream_on_every_backend(backend):
     def stream(seed):
         keys = [random.fold_in(random.key(seed, impl=impl), 7) for impl in IMPLS]

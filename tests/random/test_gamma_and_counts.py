@@ -47,7 +47,7 @@ SAMPLES = {
 }
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("name", SAMPLES)
 def test_the_numbers_of_jax(name):
     sample = SAMPLES[name]
@@ -56,7 +56,7 @@ def test_the_numbers_of_jax(name):
     np.testing.assert_allclose(ours, theirs, rtol=5e-6, atol=1e-6)
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread(6)
 @pytest.mark.parametrize("name", ["gamma", "poisson", "binomial"])
 def test_compiled_for_a_backend(name, on_backend):
     sample = SAMPLES[name]
@@ -64,6 +64,7 @@ def test_compiled_for_a_backend(name, on_backend):
     np.testing.assert_allclose(ours, sample(jax_random, jax_random.key(3)), rtol=5e-6, atol=1e-6)
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize("name", ["gamma", "loggamma"])
 def test_gradients(name):
     def total(r, k):

@@ -26,6 +26,7 @@ DRAWS = {
 }
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS.keys())
 @pytest.mark.parametrize("generator", GENERATORS)
 def test_numbers_are_those_of_jax(generator, draw):

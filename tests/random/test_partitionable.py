@@ -34,7 +34,7 @@ def assert_same(found, expected, rtol=0.0):
             np.testing.assert_array_equal(np.asarray(a), np.asarray(b))
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("width", [8, 16, 32, 64])
 def test_bits_of_all_widths_and_shapes(width, shape):
@@ -42,6 +42,7 @@ def test_bits_of_all_widths_and_shapes(width, shape):
         assert_same(*both(lambda _, r: r.bits(r.key(7), shape, f"uint{width}")))
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize("shape", [(), (1,), (2,), (5,), (2, 3), (0,), (3, 2, 2)], ids=str)
 @pytest.mark.parametrize("impl", ["threefry2x32", "rbg"])
 def test_split_and_fold_in(shape, impl):
@@ -62,7 +63,7 @@ def test_batches_of_keys(keys, width):
     assert_same(*both(draw))
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread(6)
 @pytest.mark.parametrize("machine", ["numpy", "xla", "iree"])
 def test_compiled_for_each_backend(machine):
     def draw(module, r):
@@ -117,7 +118,7 @@ DISTRIBUTIONS = {
 }
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
 def test_everything_that_is_made_of_bits(name):
     draw = DISTRIBUTIONS[name]

@@ -73,7 +73,7 @@ OTHERS = {
 }
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread(6)
 @pytest.mark.parametrize("name", OTHERS)
 @given(data=st.data())
 def test_other_special_functions(name, data):
@@ -157,7 +157,7 @@ COUNTED = {"bernoulli": 1, "poisson": 1, "geom": 1, "nbinom": 2, "binom": 2, "be
 METHODS = ["pdf", "logpdf", "pmf", "logpmf", "cdf", "logcdf", "sf", "logsf"]
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize(
     ("name", "method"),
     [(n, m) for n in FAMILIES for m in METHODS if hasattr(getattr(jax.scipy.stats, n), m)],

@@ -103,7 +103,7 @@ def test_weak_arrays_and_bools_beside_defaults(distribution):
             )  # fmt: skip
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread(6)
 @pytest.mark.parametrize("name", OPERANDS)
 @given(data=st.data())
 def test_special_functions(name, data):

@@ -118,7 +118,7 @@ MATRICES = {
 }  # fmt: skip
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", MATRICES)
 def test_functions_of_matrices(name, kind):
@@ -128,7 +128,7 @@ def test_functions_of_matrices(name, kind):
 VECTORS = ["toeplitz", "hankel", "circulant", "companion", "fiedler", "fiedler_companion"]
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread(6)
 @pytest.mark.parametrize("name", VECTORS)
 def test_patterns_of_a_vector(name):
     for x in (*(V[:k] for k in range(5)), A, V[0], C[0], np.array([3, 1, 2, 5, 4, 7, 6]), [1, 2]):
@@ -148,7 +148,7 @@ def test_convolution_matrices(mode):
         agree(lambda l, n=count: l.convolution_matrix(A, n, mode))
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread(6)
 @pytest.mark.parametrize("size", [0, 1, 2, 3, 5, 8])
 def test_patterns_of_a_size(size):
     for name in ("hilbert", "invhilbert", "pascal", "invpascal", "helmert", "hadamard", "dft"):
@@ -191,6 +191,7 @@ DIFFERENTIABLE = {
 }
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
 def test_derivatives(name):
     function, x = DIFFERENTIABLE[name]

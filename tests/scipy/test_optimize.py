@@ -146,6 +146,7 @@ def test_batches(method):
     assert int(found.nit[2]) == 0
 
 
+@pytest.mark.spread(3)
 def test_compiled_for_a_backend(on_backend):
     start = np.array([-1.2, 1], np.float32)
     found = plugjax.jit(lambda x: minimize(rosenbrock(jnp), x, method="BFGS"))(start)

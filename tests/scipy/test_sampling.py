@@ -105,6 +105,7 @@ def test_interpolators_are_trees():
     assert ours.integrate.trapezoid is jnp.trapezoid
 
 
+@pytest.mark.spread(3)
 def test_compiled_for_a_backend(on_backend):
     def several(image, at, points):
         f = ours.interpolate.RegularGridInterpolator(GRID, image, fill_value=None)

@@ -116,6 +116,7 @@ def test_special_systems():
         ours.gmres(A, B, solve_method="x")
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("name", SOLVERS)
 def test_derivatives(name):
     def loss(solve):
@@ -136,6 +137,7 @@ def test_derivatives(name):
     np.testing.assert_allclose(rows.T, np.linalg.inv(a), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.spread(3)
 def test_compiled_for_a_backend(on_backend):
     a, b = system(6, np.float32)
 

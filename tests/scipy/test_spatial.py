@@ -188,6 +188,7 @@ def test_rotations_are_trees():
     np.testing.assert_allclose(turned[::2], rows[::2].apply(V[::2], inverse=True), rtol=1e-6)
 
 
+@pytest.mark.spread(3)
 def test_compiled_for_a_backend(on_backend):
     found = plugjax.jit(lambda q, v: several(ours, q, v))(Q[5:], V[5:])
     with plugjax.default_device("numpy"):

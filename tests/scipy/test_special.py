@@ -62,6 +62,7 @@ def test_values(name):
     np.testing.assert_allclose(found, expected(name, *xs), rtol=5e-5, atol=1e-6)
 
 
+@pytest.mark.spread(3)
 def test_compiled_for_a_backend(on_backend):
     def several(x, y):
         return [
@@ -79,7 +80,7 @@ def test_compiled_for_a_backend(on_backend):
             np.testing.assert_allclose(y, z, rtol=5e-5, atol=2e-5)
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("name", [*ONE, *TWO])
 def test_gradients(name):
     xs = TWO[name] if name in TWO else (ONE[name],)
@@ -278,6 +279,7 @@ def kind(framework, module, name, args):
     ]
 
 
+@pytest.mark.spread(3)
 def test_new_ones_compiled_for_a_backend(on_backend):
     x, a, b = np.float32([-7, -0.2, 0.9]), np.float32([0.3, 1.5, 2]), np.float32([1.5, 0.7, 2.2])
     z = (a + 1j * x).astype(np.complex64)

@@ -74,7 +74,7 @@ def both(name, function):
     return (getattr(getattr(module, name), function) for module in (ours, theirs))
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread(6)
 @pytest.mark.parametrize("name", CASES)
 def test_values_and_edges_are_those_of_jax_or_scipy(name):
     """SciPy's where JAX loses digits, or gives nan."""
@@ -206,6 +206,7 @@ def test_outside_of_the_support_the_slope_is_zero():
         assert np.isfinite(slope)
 
 
+@pytest.mark.spread(3)
 def test_compiled_for_a_backend(on_backend):
     q, k = np.float32([0.1, 0.5, 0.8]), np.float32([0, 1, 3])
     points, cov = np.float32([[0.1, -0.4], [1.2, 0.3]]), np.float32([[2, 0.3], [0.3, 1]])

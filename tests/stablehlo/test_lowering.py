@@ -121,7 +121,7 @@ UNARY = {
 }
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize(
     ("ours", "name", "x"),
     [
@@ -388,7 +388,7 @@ CASES = {
 }
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.filterwarnings("ignore:Casting complex values to real")
 @pytest.mark.parametrize("name", CASES)
 def test_case(name):

@@ -164,14 +164,14 @@ def compare(form, program):
         np.testing.assert_allclose(np.asarray(x), np.asarray(y), rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.spread(2)
+@pytest.mark.spread(4)
 @pytest.mark.parametrize("form", FORMS, ids=lambda f: f.__name__)
 @given(program=programs())
 def test_reads_and_writes(form, program):
     compare(form, program)
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("seed", range(16))
 @pytest.mark.parametrize("platform", ["xla", "iree"])
 def test_on_other_backends(platform, seed):

@@ -26,13 +26,13 @@ def test_program_on_numpy(program):
     compare(program, "numpy")
 
 
-@pytest.mark.spread(6)
+@pytest.mark.spread(12)
 @pytest.mark.parametrize("program", PROGRAMS, ids=repr)
 def test_program_on_xla(program):
     compare(program, "xla")
 
 
-@pytest.mark.spread(20)
+@pytest.mark.spread(40)
 @pytest.mark.parametrize("program", PROGRAMS, ids=repr)
 def test_program_on_iree(program):
     compare(program, "iree")

@@ -25,8 +25,8 @@ from plugjax.testing.fuzz.worker import DiedError, Worker
 
 ROOT = Path(__file__).resolve().parents[2]
 PLANTED = ["tests.testing.planted"]
-# Some ten seconds each on one core, and with --wide two minutes.
-COUNTS = {"numpy": 80, "xla": 20, "iree": 10}
+# Some five seconds each on one core, and with --wide two minutes.
+COUNTS = {"numpy": 40, "xla": 10, "iree": 6}
 WIDE = {"numpy": 800, "xla": 150, "iree": 60}
 
 

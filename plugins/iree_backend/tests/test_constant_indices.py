@@ -39,6 +39,7 @@ def operations(indices, mode):
     return program
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize(("name", "mode"), CASES)
 def test_values_are_those_of_numpy(name, mode, agrees):
     agrees(operations(INDICES[name], mode), X, V, rtol=0, atol=0)

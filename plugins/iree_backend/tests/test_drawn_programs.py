@@ -247,7 +247,7 @@ def run(steps, given, *values):
     return [values[i] for i in given]
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("seed", range(PROGRAMS))
 def test_values_are_those_of_numpy(seed):
     with plugjax.default_device("numpy"):

@@ -151,6 +151,7 @@ def derivative_of_a_root(x):
     return plugjax.vmap(plugjax.value_and_grad(solve))(jnp.abs(x) + 0.5)
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize(
     "program",
     [quasi_newton, sampler, batch_of_roots, derivative_of_a_root],

@@ -212,7 +212,7 @@ UNROLLED = [
 ]
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread(6)
 @pytest.mark.parametrize("program", UNROLLED, ids=lambda f: f.__name__)
 def test_unrolled_loops(program, agrees):
     x = np.random.default_rng(0).normal(size=(4, 4)).astype(np.float32)
@@ -286,6 +286,7 @@ SEARCHES = [
 ]
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("program", SEARCHES, ids=lambda f: f.__name__)
 def test_inner_loops_whose_condition_reads_what_a_branch_gives(program, agrees):
     agrees(program, np.float32([0.5, 1, 2]), rtol=1e-5, atol=1e-5)

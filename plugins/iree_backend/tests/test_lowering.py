@@ -110,7 +110,7 @@ def elementwise(dtype):
     return cases
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread(6)
 @pytest.mark.parametrize(
     "dtype", ["float16", BF16, "float64", "complex64", "int8", "uint8", "uint32", "int64", "bool"]
 )
@@ -197,6 +197,7 @@ def indexing(dtype, rows):
     return cases
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("dtype", ["float32", "uint8", "bool", "complex64"])
 def test_structural(dtype):
     check(structural(dtype), dtype)
@@ -229,6 +230,7 @@ def ordered(x):
     return lax.sort((x, lax.broadcasted_iota(np.int32, x.shape, 0)), dimension=0, num_keys=1)
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("fallback", ["silent", "error"], ids=["kernel", "network"])
 def test_sort_is_stable(fallback):
     """Few elements by IREE's sort, many by the host's kernel, or by the network where none may run."""

@@ -88,6 +88,7 @@ def values(function, device):
         return [np.asarray(y) for y in plugjax.tree.leaves(plugjax.jit(function)(X))]
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
 def test_values_are_those_of_numpy(function, texts):
     found = values(function, "iree")

@@ -168,7 +168,7 @@ def agree(f, *args, device="iree"):
         np.testing.assert_allclose(x, y, rtol=1e-4, atol=1e-4, err_msg=f"result {i}")
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread(6)
 @pytest.mark.parametrize("part", range(6))
 def test_many_at_once(part):
     programs = list(PROGRAMS.values())[part::6]
@@ -177,13 +177,14 @@ def test_many_at_once(part):
     agree(lambda x, n: [f(x, n) for f in programs], X, np.int32(3), device=device)
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("write", [ones, rows])
 @pytest.mark.parametrize("name", ARGUMENTS)
 def test_an_argument_that_nobody_reads_afterwards(name, write):
     agree(lambda x, n: write(ARGUMENTS[name](x), n), X, np.int32(3))
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize("name", ["moved", "moved and changed", "moved by rows", "moved in loops"])
 def test_a_part_of_what_is_written_to(name):
     agree(PROGRAMS[name], X, np.int32(3))
@@ -238,7 +239,7 @@ def run(program, values, n):
     return values
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("seed", range(12))
 def test_random_programs(seed):
     rng = np.random.default_rng(seed)
@@ -347,7 +348,7 @@ UPDATES_OF_WHAT_STAYS = {
 }
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("name", UPDATES_OF_WHAT_STAYS)
 def test_each_step_updates_what_was_there_before_the_loop(name):
     program = UPDATES_OF_WHAT_STAYS[name]

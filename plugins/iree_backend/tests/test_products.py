@@ -1,5 +1,7 @@
 """Products that IREE 3.13 computes as if unsigned numbers were signed, or refuses."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -61,7 +63,7 @@ UNSIGNED = {
 }
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("name", UNSIGNED)
 def test_unsigned(name):
     # Arguments: of constants the conversion is done while the program is compiled.
@@ -122,7 +124,7 @@ BOOLS = {
 }
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("name", BOOLS)
 def test_bools_count_as_one_in_products(name):
     arrays = (SCORES, LABELS, SCORES.T.reshape(6, 4) > -0.2)
@@ -175,7 +177,7 @@ def test_convolutions_of_dilated_arrays(dilation, strides, padding, agrees):
     agrees(program, x, k, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread(6)
 @pytest.mark.parametrize(
     ("shape", "kernel", "options"),
     [
@@ -258,13 +260,30 @@ SLICED_VECTORS = {
 }
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("size", [3, 16])
 @pytest.mark.parametrize("name", SLICED_VECTORS)
 def test_products_with_a_slice(name, size, agrees):
     x = np.arange(size * size, dtype=np.float32).reshape(size, size) % 7
     t = np.arange(size**3, dtype=np.float32).reshape(size, size, size) % 5
-    agrees(SLICED_VECTORS[name], x, t, rtol=1e-5, atol=1e-4)
+
+    def tiled(x, t):
+        """Beside a product that is large enough for data tiling."""
+        large = jnp.tile(x, (272 // size, 272 // size))
+        return SLICED_VECTORS[name](x, t), (large @ large)[0]
+
+    agrees(tiled, x, t, rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize("size", [4, 16])
+def test_products_of_small_integers_with_a_slice(size, agrees):
+    x = np.arange(size * size, dtype=np.int8).reshape(size, size) % 7
+
+    def program(x):
+        dot = functools.partial(lax.dot, preferred_element_type=np.int32)
+        return dot(x, x[:, 0]), dot(x[:, 2], x), dot(x, x[1])
+
+    agrees(program, x, rtol=0, atol=0)
 
 
 LARGE = {
@@ -282,6 +301,7 @@ LARGE = {
 }
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize("name", LARGE)
 def test_large_convolutions(name, agrees):
     shape, taps, options = LARGE[name]
@@ -331,6 +351,7 @@ VECTORS = {
 }
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("name", VECTORS)
 def test_matrices_and_vectors(name, agrees):
     left, right, spelled = VECTORS[name]

@@ -44,6 +44,7 @@ def results_of_one_computation(x):
 PROGRAMS = [hessian_of_branches, tangents_of_a_gradient, results_of_one_computation]
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
 def test_values_are_those_of_numpy(program, changes, agrees):
     agrees(program, X, rtol=1e-4, atol=1e-5)

@@ -86,13 +86,13 @@ def compare(rows, functions, rtol):
                 np.testing.assert_allclose(a.astype(wide), b.astype(wide), tolerance, tolerance, err_msg=op.name)  # fmt: skip
 
 
-@pytest.mark.spread(6)
+@pytest.mark.spread(12)
 @chunks(OPS)
 def test_values(rows):
     compare(rows, [op.function for op in rows], 1e-5)
 
 
-@pytest.mark.spread(6)
+@pytest.mark.spread(12)
 @chunks([op for op in OPS if op.order])
 def test_derivatives(rows):
     compare(rows, [derivative(op) for op in rows], 2e-5)

@@ -28,7 +28,7 @@ def places(x, dimensions, strides, padding, dilation=None, base=None):
     )
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread(6)
 @pytest.mark.parametrize(
     ("shape", "dimensions", "strides", "padding", "dilation", "base"),
     [
@@ -63,7 +63,7 @@ def test_two_of_one_shape(agrees):
     agrees(gradients, np.float32([0.1, -0.1, 3.0]), np.float32([0.2, -0.5, -7.0]), rtol=0, atol=0)
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("reducer", [(lax.max, -np.inf), (lax.min, np.inf), (lax.add, 0.0)])
 @pytest.mark.parametrize(
     ("shape", "dimensions", "strides", "padding"),
@@ -104,7 +104,7 @@ def test_two_of_one_type(reducer, shape, dimensions, strides, padding, agrees):
     agrees(one_after_the_other, numbers(*shape) + 9, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("reducer", [(lax.max, -np.inf), (lax.min, np.inf), (lax.add, 0.0)])
 @pytest.mark.parametrize(
     ("shape", "dimensions", "strides", "padding"),

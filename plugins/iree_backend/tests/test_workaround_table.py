@@ -90,7 +90,7 @@ def strict():
     plugjax.config.update("enable_compilation_cache", True)
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("row", ROWS)
 def test_right_with_it(row):
     results, kept, _ = run(row, off=())
@@ -98,7 +98,7 @@ def test_right_with_it(row):
         assert is_right(row, results, kept)
 
 
-@pytest.mark.spread(6)
+@pytest.mark.spread(12)
 @pytest.mark.parametrize("row", SEEN)
 def test_the_defect_is_there_without_it(row):
     """If this fails for a row, the defect is gone, and the workaround can go."""

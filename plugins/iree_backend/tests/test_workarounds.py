@@ -271,7 +271,7 @@ WORKED_AROUND = [
 ]
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize(
     ("function", "name"), WORKED_AROUND, ids=lambda f: getattr(f, "__name__", f)
 )

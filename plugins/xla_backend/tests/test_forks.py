@@ -125,7 +125,7 @@ def python(program, cache="off"):
     return done.stdout
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread(6)
 @pytest.mark.parametrize("what", CHILDREN)
 def test_a_forked_child_uses(what):
     body = "def child():" + CHILDREN[what].rstrip().replace("\n    ", "\n")

@@ -53,7 +53,7 @@ CALLS = {
 }  # fmt: skip
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread(6)
 @pytest.mark.parametrize("dtype", ["float32", "complex64"])
 @pytest.mark.parametrize("shape", [(4, 4), (3, 5, 5)])
 @pytest.mark.parametrize("name", CALLS)
