@@ -106,7 +106,7 @@ def size_of(mlir: Mlir, value: int) -> int:
 
 
 def reads_whole_axes(mlir: Mlir, operation: int, index: int) -> bool:
-    """Whether a ``linalg.generic`` reads each element of an operand, in whatever order and however often."""
+    """Whether a ``linalg.generic`` reads each element of an operand, in any order and once or more often."""
     maps = mlir.attribute(operation, text_of(b"indexing_maps"))
     assert maps is not None
     return mlir.is_projected_permutation(mlir.map_of(mlir.element(maps, index)))
