@@ -342,3 +342,23 @@ def test_fingerprint_names_both_libraries():
     compiler, runtime, *_ = compiler_fingerprint()
     assert compiler.startswith("iree-base-compiler==3.")
     assert runtime.startswith("iree-base-runtime==3.")
+
+
+PHASES = {
+    "input": "linalg.",
+    "global-optimization": "hal.tensor.import",
+    "dispatch-creation": "flow.dispatch.workgroups",
+    "flow": "flow.executable ",
+    "stream": "stream.executable ",
+    "executable-sources": "hal.executable.variant ",
+    "executable-targets": "llvm.func ",
+    "vm": "vm.module ",
+}
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_the_program_after_a_phase(phase):
+    text = compile_stablehlo(MATMUL, CompileTarget(), phase=phase).decode()
+    assert PHASES[phase] in text
+    later = list(PHASES.values())[list(PHASES).index(phase) + 1 :]
+    assert not any(name in text for name in later)

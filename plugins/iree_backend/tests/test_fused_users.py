@@ -76,6 +76,12 @@ def partly_read(x, y):
     return first * 2.0, last + 1.0, z, jnp.broadcast_to(z[None], (2, *z.shape)) * y
 
 
+def of_one_user_and_partly_read(x, y):
+    """What reads a part has its operand from an operation without other users, which is merged into it."""
+    z = jnp.tanh(x) * y
+    return jnp.sin(z)[:, :, np.array([0, 0, 0])] + 1.0, (z * 2.0)[np.array([0, 0, 0])], z
+
+
 def steps_of_adam(x, y):
     """Each average is a result, and read by what follows."""
 
@@ -89,13 +95,56 @@ def steps_of_adam(x, y):
 
 PROGRAMS = [
     *(gathered_and_updated, equal_results, transposed_indices, transposed_for_two_functions),
-    *(normalised, equal_later, partly_read, steps_of_adam),
+    *(normalised, equal_later, partly_read, of_one_user_and_partly_read, steps_of_adam),
 ]
 
 
 @pytest.mark.parametrize("function", PROGRAMS)
 def test_values_are_those_of_numpy(function, agrees):
     agrees(function, X, Y, rtol=1e-5, atol=1e-5)
+
+
+ZEROS = np.array([0, 0, 0])
+READS = [
+    lambda z: z,
+    lambda z: z,
+    lambda z: z[:, :, ZEROS],
+    lambda z: z[ZEROS],
+    lambda z: z[:, :1],
+    lambda z: z.T,
+    lambda z: jnp.flip(z, 1),
+    lambda z: z.sum(1, keepdims=True),
+    lambda z: z.at[:, 1].set(0.5),
+]
+STEPS = [
+    lambda a, b: a * b,
+    lambda a, b: b * a,
+    lambda a, b: jnp.tanh(a) + b,
+    lambda a, b: jnp.where(a > b, a, 0.5 * b),
+]
+
+
+def drawn(seed):
+    """A program whose values are read whole and in part, by one operation or several, and are results or not."""
+    draw = np.random.default_rng(seed)
+    steps = [(*draw.integers(len(STEPS), size=1), *draw.integers(len(READS), size=2)) for _ in range(12)]  # fmt: skip
+    places = [draw.integers(k + 2, size=2) for k in range(len(steps))]
+    results = draw.choice(len(steps) + 2, size=6, replace=False)
+
+    def program(x, y):
+        values = [x, y]
+        for (step, *reads), sources in zip(steps, places, strict=True):
+            a, b = (READS[read](values[place]) for read, place in zip(reads, sources, strict=True))
+            values.append(jnp.broadcast_to(STEPS[step](a, b), x.shape))
+        return [values[i] for i in results]
+
+    return program
+
+
+@pytest.mark.spread(10)
+@pytest.mark.parametrize("seed", range(60))
+def test_drawn_programs(seed, agrees):
+    agrees(drawn(seed), X[:, :3], Y[:, :3], rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize(("function", "count"), [(gathered_and_updated, 1), (normalised, 0)])

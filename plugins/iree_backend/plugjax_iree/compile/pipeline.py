@@ -21,7 +21,11 @@ _LOOP = "stablehlo.while"
 _LOCATION = re.compile(r"source\.mlir:(\d+):(\d+)")
 _LONGEST_EXCERPT = 300
 # Phases before those that divide the program into kernels.
-_WHOLE = ("input", "abi", "preprocessing", "global-optimization")
+_WHOLE = (b"input", b"abi", b"preprocessing", b"global-optimization")
+# The first of those, which groups the operations of kernels.
+_GROUPED = b"dispatch-creation"
+# The compiler does so next, too.
+_FUSE_ONE_USER = "util.func(iree-dispatch-creation-elementwise-op-fusion,canonicalize,cse)"
 # Phases after that, after which a program is verified: those that schedule kernels, and translate them for LLVM.
 _VERIFIED = (b"stream", b"executable-sources", b"executable-targets")
 _FORKED = {"after_compiler": False}
@@ -153,12 +157,8 @@ def compile_here(
             loops = _LOOP in text and not apart and bool(workarounds.active(Stage.LINALG))
             with borrowed(invocation._inv_p) as (mlir, _):
                 mlir.verify_each_pass(invocation._inv_p, each_pass)
-            succeeded = _prepare(invocation, apart, loops) and (
-                _run_up_to(invocation, phase.encode())
-                if phase in _WHOLE
-                else _fuse(invocation)
-                and _divide(invocation)
-                and _finish(invocation, phase.encode(), each_pass)
+            succeeded = _prepare(invocation, apart, loops) and _run(
+                invocation, phase.encode(), each_pass
             )
         if not succeeded:
             raise CompileError("compile", diagnostics, text)
@@ -188,9 +188,22 @@ def _prepare(invocation: Any, apart: bool, loops: bool) -> bool:
     )
 
 
+def _run(invocation: Any, phase: bytes, each_pass: bool) -> bool:
+    """The compiler's phases, up to one if one is wanted, and the workarounds between them; whether all succeeded."""
+    if phase in _WHOLE:
+        return _run_up_to(invocation, phase)
+    if not _fuse(invocation):
+        return False
+    if phase == _GROUPED:
+        return _run_up_to(invocation, phase)
+    return _divide(invocation) and _finish(invocation, phase, each_pass)
+
+
 def _fuse(invocation: Any) -> bool:
-    """Optimise the whole program, and the workarounds there; whether all succeeded."""
-    return _run_up_to(invocation, b"global-optimization") and _work_around(invocation, Stage.FUSION)
+    """Optimise the whole program, fuse operations with one user, and the workarounds there; whether all succeeded."""
+    optimised = _run_up_to(invocation, b"global-optimization")
+    fused = optimised and _run_passes(invocation, _FUSE_ONE_USER)
+    return fused and _work_around(invocation, Stage.FUSION)
 
 
 def _divide(invocation: Any) -> bool:

@@ -25,7 +25,7 @@ class Stage(StrEnum):
     LINALG = "linalg"
     """On the program once IREE has made it one of ``linalg`` and ``scf``: ``(mlir, module) -> changes``."""
     FUSION = "fusion"
-    """Once IREE has optimised the whole program, before it is divided into kernels: ``(mlir, module) -> changes``, or passes of MLIR."""
+    """Once IREE has optimised the whole program and fused operations with one user: ``(mlir, module) -> changes``, or passes of MLIR."""
     FLOW = "flow"
     """On the program once IREE has divided it into kernels: ``(mlir, module) -> changes``."""
     BYTECODE = "bytecode"

@@ -71,8 +71,7 @@ _LATE = (
         """,
         "test_fused_users.py::test_values_are_those_of_numpy",
         because="it takes 1.3 to 2 times as long, and its results are the same",
-        passes="util.func(iree-dispatch-creation-elementwise-op-fusion,canonicalize,cse,"
-        "iree-dispatch-creation-fuse-multi-use-elementwise-producer,cse,"
+        passes="util.func(iree-dispatch-creation-fuse-multi-use-elementwise-producer,cse,"
         "iree-dispatch-creation-elementwise-op-fusion,canonicalize,cse)",
         place="compile/pipeline.py",
     ),
