@@ -33,9 +33,22 @@ def test_large_products_are_tiled(shapes, tuned):
     assert first_flags(jnp.matmul, *shapes) == tuned
 
 
-@pytest.mark.parametrize("dtype", ["int8", "uint8"])
-def test_narrow_products_use_the_library(dtype):
-    assert first_flags(jnp.matmul, (8, 8), (8, 8), dtype=dtype) == (TILING,)
+def test_products_of_signed_bytes_use_the_library():
+    assert first_flags(jnp.matmul, (8, 8), (8, 8), dtype="int8") == (TILING,)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int32", "complex64"])
+def test_other_products_are_tiled(dtype):
+    assert first_flags(jnp.matmul, (8, 8), (8, 8), dtype=dtype) == (TILING, NO_LIBRARY)
+
+
+def test_products_of_unknown_sizes_are_tiled():
+    (rows,) = plugjax.export.symbolic_shape("n")
+    text = plugjax.export.export(plugjax.jit(jnp.matmul), platforms=("cpu",))(
+        plugjax.ShapeDtypeStruct((rows, 8), "float32"), plugjax.ShapeDtypeStruct((8, 8), "float32")
+    ).mlir_module()
+    assert "dot_general" in text
+    assert next(tuning.steps(text, CompileTarget())).tuning == (TILING, NO_LIBRARY)
 
 
 def test_one_large_product_is_enough():

@@ -137,7 +137,7 @@ INLINED_AND_STABLEHLO = (
             q = (x * 10).astype(np.int8)
             return lax.dot(q, q[:, 0], preferred_element_type=np.int32)
         """,
-        "test_products.py::test_products_with_a_slice",
+        "test_products.py::test_products_of_small_integers_with_a_slice",
     ),
     Workaround(
         "reversed_slices",
