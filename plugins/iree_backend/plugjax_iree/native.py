@@ -24,3 +24,9 @@ def compiler() -> ModuleType:
     from iree.compiler.api import ctypes_dl  # noqa: PLC0415 - named lazy-loading point
 
     return ctypes_dl
+
+
+def set_process_flags(*flags: str) -> None:
+    """Give the compiler flags that hold for the whole process; once, before its first session."""
+    if flags:
+        compiler()._initializeGlobalCL("plugjax", *flags)

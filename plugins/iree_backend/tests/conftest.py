@@ -36,7 +36,10 @@ def changes(monkeypatch):
         found[row.name] = found.get(row.name, 0) + count
         return count
 
-    monkeypatch.setattr(compiler, "compile_elsewhere", pipeline.compile_here)
+    def compile_elsewhere(*args, process_flags, **options):
+        return pipeline.compile_here(*args, **options)
+
+    monkeypatch.setattr(compiler, "compile_elsewhere", compile_elsewhere)
     monkeypatch.setattr(pipeline, "rewrite", counted)
     plugjax.config.update("enable_compilation_cache", False)
     yield found

@@ -293,9 +293,9 @@ def asked(monkeypatch):
     """For each program that the compiler gets, whether it verifies each pass; no module is found in the cache."""
     found = []
 
-    def compile_in_helper(text, flags, options):
+    def compile_in_helper(text, flags, options, process_flags):
         found.append(options["each_pass"])
-        return real(text, flags, options)
+        return real(text, flags, options, process_flags)
 
     real = process.compile_in_helper
     monkeypatch.setattr(process, "compile_in_helper", compile_in_helper)

@@ -74,8 +74,10 @@ def compile_stablehlo(
             others.
     """
     elsewhere = subprocess or must_run_elsewhere()
+    # Executables that stay apart must be few.
+    process_flags = target.process_flags() if workarounds.active(Stage.KERNELS) else ()
     compile_with = (
-        partial(compile_elsewhere, phase=phase, each_pass=each_pass)
+        partial(compile_elsewhere, phase=phase, each_pass=each_pass, process_flags=process_flags)
         if elsewhere
         else partial(compile_here, phase=phase)
     )

@@ -1,6 +1,7 @@
 """The helper process of `plugjax_iree.compile.process`: reads requests, compiles, answers, until its standard input ends.
 
-It runs alone (``python -I -S helper.py FOLDER_OF_THIS_PACKAGE FOLDER_OF_IREE``), so it says itself where packages are.
+It runs alone (``python -I -S helper.py FOLDER_OF_THIS_PACKAGE FOLDER_OF_IREE FLAG...``), so it says itself where packages are. The flags are those
+that the compiler takes for a process, not for a session.
 """
 
 import contextlib
@@ -43,11 +44,13 @@ def main() -> None:
     _prepare(*sys.argv[1:3])
     _limit_memory()
     # Importable only after `_prepare`.
+    from plugjax_iree import native  # noqa: PLC0415
     from plugjax_iree.compile.pipeline import CompileError, compile_here  # noqa: PLC0415
     from plugjax_iree.compile.process import receive, send  # noqa: PLC0415
 
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # Output of the compiler must not be read as an answer.
+    native.set_process_flags(*sys.argv[3:])
     requests: queue.SimpleQueue[tuple[dict[str, Any], bytes]] = queue.SimpleQueue()
 
     def read() -> None:

@@ -213,9 +213,13 @@ def _divide(invocation: Any) -> bool:
 
 
 def _finish(invocation: Any, phase: bytes, each_pass: bool) -> bool:
-    """The phases that are left, up to one if one is wanted, and the workarounds at their end; whether all succeeded."""
+    """The phases that are left, up to one if one is wanted, and the workarounds before and after them; whether all succeeded."""
+    if phase == b"flow":
+        return True
+    if not _work_around(invocation, Stage.KERNELS):
+        return False
     if phase:
-        return phase == b"flow" or _run_up_to(invocation, phase)
+        return _run_up_to(invocation, phase)
     phases = () if each_pass else _VERIFIED
     return bool(
         all(_run_up_to(invocation, name) and _is_well_formed(invocation) for name in phases)
@@ -281,15 +285,16 @@ def compile_elsewhere(
     without: Sequence[str] = (),
     phase: str = "",
     each_pass: bool = True,
+    process_flags: tuple[str, ...] = (),
 ) -> bytes:
-    """Compile `text` in a helper process; arguments as of `compile_here`.
+    """Compile `text` in a helper process that the compiler has ``process_flags`` in; other arguments as of `compile_here`.
 
     Raises:
         CompileError: as `compile_here`; the stage is ``"crash"`` if the process died.
     """
     options = {"apart": apart, "without": list(without), "phase": phase, "each_pass": each_pass}
     try:
-        failure, bytecode = process.compile_in_helper(text, flags, options)
+        failure, bytecode = process.compile_in_helper(text, flags, options, process_flags)
     except process.HelperDiedError as crash:
         raise CompileError("crash", [Diagnostic("error", str(crash))]) from None
     if failure:

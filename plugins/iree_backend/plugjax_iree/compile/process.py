@@ -36,13 +36,18 @@ class HelperDiedError(RuntimeError):
 
 
 class Helper:
-    """A process that waits for requests."""
+    """A process that waits for requests.
 
-    def __init__(self) -> None:
+    Args:
+        flags: of the compiler in that process.
+    """
+
+    def __init__(self, flags: Sequence[str] = ()) -> None:
+        self.flags = tuple(flags)
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the helper is
         places = [str(_HELPER.parent.parent.parent), _compiler_folder()]
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(_HELPER), *places],
+            [sys.executable, "-I", "-S", str(_HELPER), *places, *flags],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
@@ -129,10 +134,12 @@ class _Pool:
         self._lock = threading.Lock()
         self._places = threading.BoundedSemaphore(max(2, os.cpu_count() or 1))
 
-    def ask(self, header: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
-        """One request to an idle helper, or to a new one."""
+    def ask(
+        self, header: dict[str, Any], body: bytes, flags: tuple[str, ...]
+    ) -> tuple[dict[str, Any], bytes]:
+        """One request to an idle helper with some flags, or to a new one."""
         with self._places:
-            helper = self._take()
+            helper = self._take(flags)
             try:
                 answer = helper.ask(header, body)  # A helper that raises has been stopped.
             except HelperDiedError:
@@ -146,13 +153,14 @@ class _Pool:
                 self._idle.append(helper)
             return answer
 
-    def _take(self) -> Helper:
+    def _take(self, flags: tuple[str, ...]) -> Helper:
         while True:
             with self._lock:
                 # This module may be loaded so late that nothing calls `close`.
                 if self._closed or not threading.main_thread().is_alive():
                     raise SystemExit(_ENDED)
-                helper = self._idle.pop() if self._idle else Helper()
+                idle = [i for i, helper in enumerate(self._idle) if helper.flags == flags]
+                helper = self._idle.pop(idle[-1]) if idle else Helper(flags)
                 if helper.is_alive:
                     self._busy.add(helper)
                     return helper
@@ -184,7 +192,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def compile_in_helper(
-    text: str, flags: Sequence[str], options: dict[str, Any]
+    text: str, flags: Sequence[str], options: dict[str, Any], process_flags: tuple[str, ...] = ()
 ) -> tuple[dict[str, Any], bytes]:
     """Compile a module in a helper.
 
@@ -192,6 +200,7 @@ def compile_in_helper(
         text: the module.
         flags: of the compiler's session.
         options: further arguments of `plugjax_iree.compile.pipeline.compile_here`, as JSON can say them.
+        process_flags: of the compiler's process.
 
     Returns:
         What the helper answered: ``{}`` and the bytecode, or the stage and the diagnostics of a failure.
@@ -199,7 +208,7 @@ def compile_in_helper(
     Raises:
         HelperDiedError: the helper died.
     """
-    return _pool.ask({"flags": list(flags), "options": options}, text.encode())
+    return _pool.ask({"flags": list(flags), "options": options}, text.encode(), process_flags)
 
 
 def send(stream: IO[bytes], header: dict[str, Any], body: bytes) -> None:

@@ -21,6 +21,9 @@ _ARCH_FLAG = {
     "hip": "--iree-rocm-target=",
 }
 
+# Executables are not linked into one, so that LLVM compiles them side by side.
+_UNLINKED = "--iree-hal-link-executables=false"
+
 DRIVERS = tuple(_ARCH_FLAG)
 
 # Vulkan devices that the compiler has no name for, by one of ours, as it describes those that it has. Reductions that exchange values
@@ -104,6 +107,11 @@ class CompileTarget:
         if self.arch not in ("", "vmvx"):
             chosen.append(_ARCH_FLAG[self.driver] + _CUDA_STAND_INS.get(self.arch, self.arch))
         return (*chosen, *self.extra)
+
+    def process_flags(self) -> tuple[str, ...]:
+        """The flags of the compiler's process for this target: with flags of the user's own, none."""
+        is_processor = self.driver == "local" and self.arch != "vmvx"
+        return (_UNLINKED,) if is_processor and not self.extra else ()
 
 
 def _check_flag(flag: str) -> None:

@@ -34,6 +34,7 @@ from plugjax_iree.mlir.rewriting import (
     insert_operand_barrier,
     write_number,
 )
+from plugjax_iree.mlir.symbols import rename_outer_symbols, symbol_of
 
 __all__ = [
     "BARRIER",
@@ -60,8 +61,10 @@ __all__ = [
     "printed",
     "program_text",
     "reads_whole_axes",
+    "rename_outer_symbols",
     "shape_of",
     "size_of",
+    "symbol_of",
     "users",
     "walk",
     "words",

@@ -96,6 +96,9 @@ class Mlir:
     attribute: Callable[[int, Text], int | None] = _c(
         "mlirOperationGetAttributeByName", Pointer, Pointer, Text
     )
+    set_attribute: Callable[[int, Text, int], None] = _c(
+        "mlirOperationSetAttributeByName", None, Pointer, Text, Pointer
+    )
     print_attribute: Callable[[int, Any, Any], None] = _c(
         "mlirAttributePrint", None, Pointer, Printer, Pointer
     )
@@ -124,6 +127,21 @@ class Mlir:
         "mlirDenseI64ArrayGetElement", ctypes.c_int64, Pointer, _INDEX
     )
     element: Callable[[int, int], int] = _c("mlirArrayAttrGetElement", Pointer, Pointer, _INDEX)
+    element_count: Callable[[int], int] = _c("mlirArrayAttrGetNumElements", _INDEX, Pointer)
+    array: Callable[[int, int, Any], int] = _c(
+        "mlirArrayAttrGet", Pointer, Pointer, _INDEX, _POINTERS
+    )
+    string: Callable[[int], Text] = _c("mlirStringAttrGetValue", Text, Pointer)
+    symbol: Callable[[int, Text, int, Any], int] = _c(
+        "mlirSymbolRefAttrGet", Pointer, Pointer, Text, _INDEX, _POINTERS
+    )
+    outer_symbol: Callable[[int], Text] = _c("mlirSymbolRefAttrGetRootReference", Text, Pointer)
+    inner_symbol_count: Callable[[int], int] = _c(
+        "mlirSymbolRefAttrGetNumNestedReferences", _INDEX, Pointer
+    )
+    inner_symbol: Callable[[int, int], int] = _c(
+        "mlirSymbolRefAttrGetNestedReference", Pointer, Pointer, _INDEX
+    )
     map_of: Callable[[int], int] = _c("mlirAffineMapAttrGetValue", Pointer, Pointer)
     is_projected_permutation: Callable[[int], bool] = _c(
         "mlirAffineMapIsProjectedPermutation", _FLAG, Pointer
@@ -182,6 +200,7 @@ class Mlir:
     create: Callable[[Any], int] = _c("mlirOperationCreate", Pointer, _STATE)
     clone: Callable[[int], int] = _c("mlirOperationClone", Pointer, Pointer)
     remove: Callable[[int], None] = _c("mlirOperationRemoveFromParent", None, Pointer)
+    move_after: Callable[[int, int], None] = _c("mlirOperationMoveAfter", None, Pointer, Pointer)
     new_region: Callable[[], int] = _c("mlirRegionCreate", Pointer)
     new_block: Callable[[int, Any, Any], int] = _c(
         "mlirBlockCreate", Pointer, _INDEX, _POINTERS, _POINTERS

@@ -32,6 +32,7 @@ _STAGES = {
     Stage.LINALG: "The program in linalg and scf, as IREE reads it",
     Stage.FUSION: "The whole program, before it is divided into kernels",
     Stage.FLOW: "The program, divided into kernels",
+    Stage.KERNELS: "Kernels, before they are translated",
     Stage.BYTECODE: "The program of the virtual machine, before its bytecode is written",
     Stage.REFUSED: "After a refusal",
     Stage.RESULTS: "Results of a call",

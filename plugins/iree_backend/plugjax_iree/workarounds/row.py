@@ -28,6 +28,8 @@ class Stage(StrEnum):
     """Once IREE has optimised the whole program and fused operations with one user: ``(mlir, module) -> changes``, or passes of MLIR."""
     FLOW = "flow"
     """On the program once IREE has divided it into kernels: ``(mlir, module) -> changes``."""
+    KERNELS = "kernels"
+    """After that, before IREE schedules and translates kernels; not if the program is wanted as it is before: ``(mlir, module) -> changes``."""
     BYTECODE = "bytecode"
     """On the program of IREE's virtual machine, before its bytecode is written: ``(mlir, module) -> changes``."""
     REFUSED = "after a refusal"
