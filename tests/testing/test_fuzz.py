@@ -25,8 +25,8 @@ from plugjax.testing.fuzz.worker import DiedError, Worker
 
 ROOT = Path(__file__).resolve().parents[2]
 PLANTED = ["tests.testing.planted"]
-# Some five seconds each on one core, and with --wide two minutes.
-COUNTS = {"numpy": 40, "xla": 10, "iree": 6}
+# Programs of one seed, always and with --wide.
+COUNTS = {"numpy": 20, "xla": 5, "iree": 3}
 WIDE = {"numpy": 800, "xla": 150, "iree": 60}
 
 
@@ -92,13 +92,13 @@ def test_a_program_survives_text_and_its_script_runs(drawn, tmp_path):
 
 
 def test_long_programs_have_a_gradient_and_a_batch():
-    programs = [draw_program(3, k, steps=(10, 40), transformed=True) for k in range(12)]
+    programs = [draw_program(3, k, steps=(10, 40), transformed=True) for k in range(6)]
     assert {p.transforms for p in programs} == {("forward", "batch"), ("forward", "gradient", "batch")}  # fmt: skip
     assert max(len(p.steps) for p in programs) > 20
     for program in programs:
         assert Program.from_json(program.to_json()) == program
         assert len(on_numpy(program).arrays) > len(program.results)
-    assert {examine(p, "numpy").kind for p in programs[:4]} == {"agrees"}
+    assert {examine(p, "numpy").kind for p in programs[:2]} == {"agrees"}
 
 
 def test_a_gradient_and_a_batch_are_those_of_the_program():
@@ -225,9 +225,9 @@ def test_a_wrong_kernel_is_found_and_its_step_alone_is_left(planted):
     finally:
         worker.close()
     campaign = Campaign("wrong", seed=7, workers=2, plugins=PLANTED)
-    findings = campaign.run(range(40))
+    findings = campaign.run(range(20))
     assert findings
-    assert sum(campaign.counts.values()) == 40
+    assert sum(campaign.counts.values()) == 20
     smallest = min(findings, key=lambda f: len(f.program.source()))
     assert len(smallest.program.steps) == 1
     assert "rev" in smallest.outcome.primitives
@@ -290,7 +290,7 @@ def test_the_oracle_may_be_another_library(drawn):
 
 
 def test_the_command_line_writes_scripts_of_findings(planted, tmp_path):
-    command = [sys.executable, "-m", "plugjax", "fuzz", "--backend", "wrong", "--count", "4", "--seed", "7", "--plugin", *PLANTED, "-o", str(tmp_path)]  # fmt: skip
+    command = [sys.executable, "-m", "plugjax", "fuzz", "--backend", "wrong", "--count", "4", "--seed", "7", "--shrink", "5", "--plugin", *PLANTED, "-o", str(tmp_path)]  # fmt: skip
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     assert run.returncode == 1, run.stderr
     assert not run.stderr
@@ -317,4 +317,4 @@ def test_programs_with_a_fixed_seed_agree(backend, wide):
         f"program {f.number}: {f.outcome.kind}: {f.outcome.text}\n{script(f.program, backend) if f.program else ''}"
         for f in findings
     )
-    assert sum(campaign.counts.values()) >= {"numpy": 16, "xla": 4, "iree": 1}[backend]
+    assert sum(campaign.counts.values()) >= {"numpy": 8, "xla": 2, "iree": 1}[backend]
