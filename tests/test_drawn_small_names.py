@@ -60,7 +60,7 @@ def _at_compile_time(j, x):
         return x.shape, (x.sum() == x.sum()).item()
 
 
-@pytest.mark.spread(6)
+@pytest.mark.spread(12)
 @pytest.mark.parametrize("name", NAMES)
 @given(x=arrays(DTYPES), n=st.integers(0, 3))
 def test_arrays(name, x, n):

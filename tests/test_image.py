@@ -13,6 +13,7 @@ X = _rng.rand(5, 7, 2).astype(onp.float32)
 METHODS = ["nearest", "linear", "lanczos3", "lanczos5", "cubic", "cubic-pytorch", "area"]
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("antialias", [True, False])
 @pytest.mark.parametrize("shape", [(9, 4, 2), (3, 14, 2), (5, 7, 3)], ids=str)
@@ -23,6 +24,7 @@ def test_resize(method, antialias, shape):
     onp.testing.assert_allclose(found, expected, rtol=2e-5, atol=2e-5)
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("method", METHODS[1:])
 @pytest.mark.parametrize("antialias", [True, False])
 def test_scale_and_translate(method, antialias):

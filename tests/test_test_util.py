@@ -32,6 +32,7 @@ RIGHT = {
 }
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("mode", ["fwd", "rev", "lin"])
 @pytest.mark.parametrize("name", RIGHT)
 def test_accepts_right_derivatives(name, mode):

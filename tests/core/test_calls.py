@@ -51,6 +51,7 @@ def test_transformations(name):
     agree(TRANSFORMATIONS[name])
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("name", CONTROL_FLOW)
 def test_control_flow(name):
     agree(CONTROL_FLOW[name])

@@ -179,6 +179,7 @@ def whole_loop(j, np_, policy):
     return j.checkpoint(network, policy=POLICIES[policy](j))
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("policy", ["none", "everything", "dots", "name", "other names"])
 def test_policies_within_loops_and_branches_against_jax(policy):
     close(
@@ -234,6 +235,7 @@ def with_rules(j, np_):
     return lambda x: np_.sin(j.lax.stop_gradient(x) * x) * np_.sin(cubed(x))
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("policy", POLICIES)
 def test_higher_derivatives_under_a_policy_follow_the_rules(policy):
     found, expected = [], []

@@ -192,7 +192,7 @@ def test_against_jax(program, composition):
     same(found, outcome(lambda: compositions(jax)[composition](THEIRS[program])(X, Y)))
 
 
-@pytest.mark.spread(8)
+@pytest.mark.spread(16)
 @pytest.mark.parametrize("program", THEIRS)
 @pytest.mark.parametrize("composition", ["jit grad", "jit grad vmap"])
 @pytest.mark.parametrize("device", ["xla", "iree"])

@@ -92,6 +92,7 @@ def test_a_body_that_closes_over_a_tracer_is_traced_in_each_call():
     assert len(seen) == 2
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_function_does_not_live_longer_for_its_cache(name):
     def f(*xs):

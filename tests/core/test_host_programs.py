@@ -25,7 +25,7 @@ EPSILON = {"float16": 1e-3, "bfloat16": 1e-2}
 OPERATORS = [operator.add, operator.sub, operator.mul, operator.truediv, operator.eq, operator.lt]
 
 
-@pytest.mark.spread(8)
+@pytest.mark.spread(16)
 @pytest.mark.parametrize("dtype", ARRAYS)
 @pytest.mark.parametrize("apply", OPERATORS, ids=lambda f: f.__name__)
 def test_numbers_on_either_side(apply, dtype, on_backend):

@@ -303,6 +303,7 @@ FATES = {
 }
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("name", FATES)
 def test_unusable_donations_warn_and_leave_the_array(on_backend, name):
     assert FATES[name](plugjax) == FATES[name](jax)

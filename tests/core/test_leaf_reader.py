@@ -189,7 +189,7 @@ CALLS = [
 ]
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread(6)
 @pytest.mark.parametrize("first", range(len(CALLS)))
 def test_any_kind_of_argument_after_any_other(first, on_backend):
     def scaled(x, y, n=1):

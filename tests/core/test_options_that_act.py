@@ -16,6 +16,7 @@ LIBRARIES = pytest.mark.parametrize(
 LOGITS = np.array([[1.0, 2.0, -3.0], [0.5, 0.0, 100.0]], np.float32)
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("axis", [-1, 0, (0, 1)])
 def test_the_derivative_of_softmax_by_its_result(axis, masked):

@@ -69,7 +69,7 @@ AFTER = (
 class TestFaults(Site):
     """A failing plugin from outside is named, and everything else works."""
 
-    @pytest.mark.spread(6)
+    @pytest.mark.spread(12)
     @pytest.mark.parametrize("error", ["RuntimeError('oh no')", "SystemExit('oh no')"])
     @pytest.mark.parametrize("hook", HOOK_FAULTS)
     def test_an_error_in_a_hook_is_charged_to_its_plugin(self, site, hook, error):

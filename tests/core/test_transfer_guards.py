@@ -56,6 +56,7 @@ def refused(guard, level, program, j, np_):
     return False
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("direction", ["", "_host_to_device", "_device_to_host", "_device_to_device"])  # fmt: skip
 def test_the_transfers_that_jax_refuses_are_refused(direction, level):

@@ -79,7 +79,7 @@ def check(row, word, found, wide):
         raise
 
 
-@pytest.mark.spread(8)
+@pytest.mark.spread(16)
 @ROWS
 def test_values(row, wide):
     f, args = ours(row), arguments(row)
@@ -93,7 +93,7 @@ def test_values(row, wide):
         check(row, word, found, wide)
 
 
-@pytest.mark.spread(16)
+@pytest.mark.spread(32)
 @ROWS
 @pytest.mark.parametrize("device", ["xla", "iree", "iree:vulkan:0"])
 def test_values_on_compiling_backends(row, device, wide):
@@ -122,7 +122,7 @@ def _types(avals, weak=True):
     return [(a.shape, str(a.dtype), weak and bool(a.weak_type)) for a in avals]
 
 
-@pytest.mark.spread(8)
+@pytest.mark.spread(16)
 @ROWS
 def test_types_in_jaxprs(row):
     """Inputs and outputs have the shapes, dtypes and weak types of JAX."""
@@ -205,7 +205,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize(
     ("row", "letter"), REFUSED, ids=[f"{PROGRAMS[r].name}-{letter}" for r, letter in REFUSED]
 )

@@ -246,7 +246,7 @@ def oracle(functions, *args):
     return together.lower(*args).compile(compiler_options=UNOPTIMISED)(*args)
 
 
-@pytest.mark.spread(8)
+@pytest.mark.spread(16)
 @pytest.mark.parametrize("program", SCALAR_PROGRAMS, ids=lambda p: p.__name__)
 def test_every_composition(program):
     theirs, ours = program(jax, jax_jnp, jax.lax), program(plugjax, jnp, lax)

@@ -134,6 +134,7 @@ def test_in_a_loop_it_stops_in_every_step(on_backend):
     ]
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("command", ["q", "quit", "exit", ""])
 def test_quitting_ends_the_program(on_backend, command):
     with pytest.raises(SystemExit):

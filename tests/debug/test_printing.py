@@ -50,7 +50,7 @@ FORMATS = {
 }
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread(6)
 @jitted
 @pytest.mark.parametrize("case", FORMATS)
 def test_formats(on_backend, same, case, jitted):

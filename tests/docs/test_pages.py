@@ -37,7 +37,8 @@ ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "docs" / "site"
 PARTS = ("tutorials", "howto", "how_it_works")
 WRITTEN = sorted(path for part in PARTS for path in (SITE / part).rglob("*.md*"))
-# They train, or start several processes: a sample runs always, all run with --wide, and with -m site when the site is built.
+# They train, or start several processes. Of these and of the others a sample runs always; all run with --wide, and with -m site when the site is
+# built.
 SLOW = {
     *("classifier", "transformer", "bayesian", "exporting"),
     *("primitive", "transformation", "join", "backend", "option", "exporter", "devices", "command"),
@@ -48,7 +49,7 @@ def named(path):
     return path.relative_to(SITE).with_suffix("").as_posix()
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("path", [p for p in WRITTEN if p.stem not in SLOW], ids=named)
 def test_the_blocks_of_a_page_run(path):
     runner.run(blocks.find(path.read_text()), named(path))

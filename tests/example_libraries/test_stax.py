@@ -52,7 +52,7 @@ LAYERS = {
 }  # fmt: skip
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread(6)
 @pytest.mark.parametrize("name", LAYERS)
 def test_layers(name):
     make, x = LAYERS[name]

@@ -15,7 +15,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "examples/several_devices"
 TOLERANCE = 2e-5
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("program", sorted(p.stem for p in FOLDER.glob("*.py")))
 def test_same_as_on_one_device(program, backend):
     environment = {**os.environ, "PLUGJAX_BACKEND": backend}

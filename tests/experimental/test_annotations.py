@@ -184,6 +184,7 @@ def test_the_text_is_that_of_jax(program):
     assert sorted(ours) == sorted(theirs)
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
 @pytest.mark.parametrize("device", ["numpy", "xla"])
 def test_values_are_those_of_jax(device, program):
@@ -197,6 +198,7 @@ def test_values_are_those_of_jax(device, program):
                 np.testing.assert_allclose(y, z, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize(
     "program",
     [metadata_in_a_loop, metadata_of_values, group_of_a_derivative, call_computed_on_the_host, ordered, laid_out],

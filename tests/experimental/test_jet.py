@@ -143,7 +143,7 @@ FUNCTIONS = {
 }  # fmt: skip
 
 
-@pytest.mark.spread(8)
+@pytest.mark.spread(16)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_derivatives(name):
     make, *points = FUNCTIONS[name]

@@ -61,6 +61,7 @@ def close(found, wanted):
         np.testing.assert_allclose(x, y, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("network", [(1, False), (2, False), (1, True), (2, True)])
 def test_values(network):
     args = arguments(*network)

@@ -45,6 +45,7 @@ OF_DATA = {
 }
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("name", OF_DATA)
 def test_derivatives_by_values(name):
     def call(m):

@@ -121,7 +121,7 @@ INDICES = [
 ]  # fmt: skip
 
 
-@pytest.mark.spread(8)
+@pytest.mark.spread(16)
 @pytest.mark.parametrize("index", INDICES, ids=repr)
 @pytest.mark.parametrize("found", [M, BATCHED, DENSE_AXIS], ids=["matrix", "batched", "dense axis"])
 def test_indexing(found, index):
@@ -182,6 +182,7 @@ STRUCTURE = {
 }
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("name", STRUCTURE)
 def test_programs(name):
     assert_same(
@@ -189,6 +190,7 @@ def test_programs(name):
     )
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize(
     "name", ["jit", "while", "cond", "sum", "shared indices", "constant of a loop"]
 )

@@ -91,6 +91,7 @@ PROGRAMS = {
 }  # fmt: skip
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("case", PROGRAMS)
 def test_jax_runs_what_plugjax_exports(case):
     make, args = PROGRAMS[case]

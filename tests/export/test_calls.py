@@ -32,6 +32,7 @@ def loaded_forms():
 FORMS = loaded_forms()
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("device", ["numpy", "xla"])
 @pytest.mark.parametrize("form", FORMS)
 def test_calls_are_staged_and_differentiated(form, device):

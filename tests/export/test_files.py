@@ -93,6 +93,7 @@ def test_an_artifact_is_read_from_anywhere(artifact, monkeypatch):
     assert read_iree("../m.vmfb") == artifact.path.read_bytes()
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize("part", ["m.vmfb", "data/m.irpa", "m.vmfb.sha256"])
 @pytest.mark.parametrize("damage", ["flip", "cut", "longer", "empty"])
 def test_damage_is_found_on_reading(artifact, part, damage):

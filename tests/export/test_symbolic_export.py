@@ -116,6 +116,7 @@ def agree(found, wanted):
 FAMILIES = [values, shapes, slices, creation, gathers, orders, networks, loops, transformed]
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize("function", FAMILIES, ids=lambda f: f.__name__)
 def test_values_are_those_of_jax_at_several_sizes(function):
     exported = ours(function)

@@ -137,6 +137,7 @@ def test_reverse_derivatives(name):
     assert_same(reverse(plugjax, make(plugjax, pnp)), reverse(jax, make(jax, jnp)))
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("name", ["growing", "nested", "branches"])
 def test_vmapped_loops_and_branches_on_backends(on_backend, name):
     make = {**FORWARD, **BOTH}[name]
@@ -147,6 +148,7 @@ def test_vmapped_loops_and_branches_on_backends(on_backend, name):
     )
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize("name", ["recurrence", "prefixes"])
 def test_gradients_on_backends(on_backend, name):
     found = plugjax.jit(plugjax.vmap(plugjax.grad(BOTH[name](plugjax, pnp))))(XS)
@@ -161,6 +163,7 @@ def test_steps_of_a_small_complex_constant_on_backends(on_backend):
     np.testing.assert_array_equal(found, [4 + 8j, 2])
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("size", [0, 1, 2, 3, 7, 8])
 @pytest.mark.parametrize("axis", [0, 1, -1])
 @pytest.mark.parametrize("backwards", [False, True])

@@ -57,6 +57,7 @@ def close(found, wanted, rtol=2e-5):
     np.testing.assert_allclose(np.asarray(found), wanted, rtol=rtol, atol=rtol * scale)
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("case", CASES)
 def test_values_and_gradients(case, backend):
     ours, theirs, x, k = operands(case)
@@ -75,6 +76,7 @@ def test_values_and_gradients(case, backend):
         close(found, expected)
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("axes", AXES)
 @pytest.mark.parametrize("case", ["dilations", "groups", "batch groups", "odd layout"])
 def test_batching(case, axes):

@@ -151,6 +151,7 @@ UPDATES = {
 }
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("mode", MODES, ids=str)
 @pytest.mark.parametrize("name", UPDATES)
 @given(data=st.data())

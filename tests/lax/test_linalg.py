@@ -78,7 +78,7 @@ functions = pytest.mark.parametrize("name", FUNCTIONS)
 both_dtypes = pytest.mark.parametrize("dtype", [REAL, COMPLEX], ids=lambda d: d.__name__)
 
 
-@pytest.mark.spread(8)
+@pytest.mark.spread(16)
 @functions
 @both_dtypes
 def test_values_and_derivatives_against_jax(name, dtype):

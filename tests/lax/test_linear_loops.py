@@ -82,6 +82,7 @@ WRAPS = {
 }
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("wrap", WRAPS)
 @pytest.mark.parametrize("name", LOOPS)
 def test_against_jax(name, wrap):

@@ -54,6 +54,7 @@ def difficult(n):
     }
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("n", [2, 3, 5, 12])
 def test_schur_form_and_eigenvectors(dtype, n):
     cases = difficult(n)
@@ -159,6 +160,7 @@ COMPILED = {
 }
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize(("compiler", "kind"), COMPILED)
 def test_programs_that_may_not_call_python(compiler, kind):
     x = normal(3, 3, dtype=np.dtype(kind))

@@ -161,7 +161,7 @@ class SpeltOut:
         return self.all_to_all(y, name, axis, axis)
 
 
-@pytest.mark.spread(8)
+@pytest.mark.spread(16)
 @pytest.mark.parametrize("context", CONTEXTS)
 @pytest.mark.parametrize("name", COLLECTIVES)
 def test_against_jax(name, context):
@@ -222,6 +222,7 @@ ORDERS = {
 }
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize(
     ("name", "order"),
     # JAX has no derivative of pmax.

@@ -37,6 +37,7 @@ def same(found, wanted):
         np.testing.assert_array_equal(np.signbit(a)[a == 0], np.signbit(b)[b == 0])
 
 
+@pytest.mark.spread(2)
 @pytest.mark.filterwarnings("ignore:overflow encountered")
 @pytest.mark.parametrize("dtype", FLOATS, ids=lambda d: np.dtype(d).name)
 def test_reduce_precision(dtype):

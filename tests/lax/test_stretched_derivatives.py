@@ -92,7 +92,7 @@ def _derivatives(package, function, wrt):
     return lambda *xs: (tangent(*xs), first(*xs), second(*xs))
 
 
-@pytest.mark.spread(8)
+@pytest.mark.spread(16)
 @pytest.mark.parametrize(("function", "patterns", "wrt"), CASES)
 def test_derivatives_by_stretched_operands_are_those_of_jax(function, patterns, wrt):
     rows = [_operands(shapes) for shapes in patterns]

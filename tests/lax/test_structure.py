@@ -466,7 +466,7 @@ def derivatives(jvp, vjp, function, point, tangents, bars):
     return jvp(function, point, tangents), vjp(function, *point)[1](bars)
 
 
-@pytest.mark.spread(8)
+@pytest.mark.spread(16)
 @chunks(r for r in ROWS if differentiable(r))
 def test_derivatives(part):
     calls = []
@@ -486,6 +486,7 @@ def test_derivatives(part):
             assert_same(our_bars, x_bars, row.tolerance, weak=False)
 
 
+@pytest.mark.spread(2)
 @chunks(r for r in ROWS if r.operands)
 def test_batching(part):
     for row in part:
@@ -542,6 +543,7 @@ def first_inexact(row):
     return next(i for i, x in enumerate(row.operands) if np.asarray(x).dtype.kind in "fcV")
 
 
+@pytest.mark.spread(2)
 @chunks([r for r in ROWS if differentiable(r)][::3])
 def test_batched_derivatives(part):
     """vmap of vjp: the rules of the primitives in transposes are batched too."""

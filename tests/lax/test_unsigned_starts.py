@@ -11,6 +11,7 @@ X = np.arange(10, dtype=np.float32).reshape(2, 5)
 BEYOND = [np.uint32(2**32 - 1), np.uint32(2**31), np.uint16(2**16 - 1), np.uint8(200)]
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("start", BEYOND, ids=str)
 def test_slices_end_with_the_array(backend, start):
     def slices(x, place):

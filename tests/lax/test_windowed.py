@@ -204,7 +204,7 @@ def test_derivatives_of_a_general_reduction_do_not_see_the_padding(window):
     ).all()
 
 
-@pytest.mark.spread(8)
+@pytest.mark.spread(16)
 @pytest.mark.parametrize("init", [0.0, 2.0, 5.0])
 @pytest.mark.parametrize("operation", ["add", "mul", "max", "min"])
 @pytest.mark.parametrize("window", ["same", "pads", "dilations", "nothing fits", "valid"])

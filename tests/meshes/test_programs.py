@@ -26,7 +26,7 @@ JAX_STUMBLES = {
 BUILTINS = {
     "ValueError", "TypeError", "NameError", "RuntimeError", "AttributeError", "NotImplementedError",
 }  # fmt: skip
-# Programs that IREE compiles; one in six of the others runs there.
+# Without --wide half of the programs run, and one in six of those on IREE, which compiles each for seconds.
 IREE_EVERY = 6
 # Each has a process of its own, so that no test takes long.
 PARTS = 3
@@ -49,7 +49,7 @@ def recorded(tmp_path_factory):
     if os.environ.get("PYTEST_XDIST_WORKER"):
         folder = folder.parent
 
-    def of_part(part):
+    def of_part(part, names):
         path = folder / f"meshes_jax_{part}.json"
         try:
             path.with_suffix(".lock").touch(exist_ok=False)
@@ -57,7 +57,7 @@ def recorded(tmp_path_factory):
             while not path.exists():
                 time.sleep(0.2)
         else:
-            _run("jax", path.with_suffix(".part"), list(PROGRAMS)[part::PARTS])
+            _run("jax", path.with_suffix(".part"), names)
             path.with_suffix(".part").rename(path)
         return json.loads(path.read_text())
 
@@ -67,12 +67,13 @@ def recorded(tmp_path_factory):
 @pytest.mark.parametrize("part", range(PARTS))
 def test_programs_agree_with_jax(part, backend, recorded, tmp_path, wide):
     path = tmp_path / "found.json"
-    names = list(PROGRAMS)[part::PARTS]
+    chosen = list(PROGRAMS)[part :: PARTS if wide else 2 * PARTS]
+    names = chosen
     if backend != "xla":
         names = [n for n in names if n not in OF_PARTITIONER]
     if backend == "iree" and not wide:
         names = [n for n in names if not n.startswith("error")][::IREE_EVERY]
-    expected = recorded(part)
+    expected = recorded(part, chosen)
     _run(backend, path, names)
     found = json.loads(path.read_text())
     assert len(found) == len(names)

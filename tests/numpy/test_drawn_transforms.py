@@ -133,6 +133,7 @@ OTHERS = {
 }  # fmt: skip
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("name", OTHERS)
 @given(data=st.data())
 def test_others(name, data):

@@ -30,6 +30,7 @@ def small_arrays(draw, dtypes, shapes):
     return x.astype(draw(st.sampled_from(dtypes)))
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("method", METHODS)
 @settings(max_examples=EXAMPLES)
 @given(data=st.data())

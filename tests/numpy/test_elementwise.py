@@ -89,6 +89,7 @@ def test_unary(agree, name, x):
     agree(lambda np: getattr(np, name)(x))
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("name", BINARY)
 @pytest.mark.parametrize(
     "pair", [(F, G), (F, I), (I, 2.5), (F, V), (3, F), (I, U), (H, F)], ids=str

@@ -29,6 +29,7 @@ def test_one_axis(agree, name, n, axis):
     agree(lambda np: getattr(np.fft, name)(Z, n, axis))
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("name", ["fftn", "ifftn", "rfftn", "irfftn"])
 @pytest.mark.parametrize("s", [None, (3, 6), (2, 7)], ids=str)
 @pytest.mark.parametrize("axes", [None, (0, 2), (2, 0), (1, 1), (0,)], ids=str)
@@ -81,6 +82,7 @@ def test_double_precision():
             onp.testing.assert_allclose(found, getattr(onp.fft, name)(x), rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("name", ["fft", "ifft", "rfft", "irfft", "hfft", "ihfft"])
 @pytest.mark.parametrize("n", [5, 6])
 def test_gradients(name, n):
@@ -152,7 +154,7 @@ def test_lax_errors(case):
         call(lax)
 
 
-@pytest.mark.spread(6)
+@pytest.mark.spread(12)
 @pytest.mark.parametrize("name", ["dct", "idct"])
 @pytest.mark.parametrize("norm", [None, "backward", "ortho", "forward"])
 @pytest.mark.parametrize("options", [{}, {"n": 7}, {"n": 3}, {"axis": 0}, {"type": 3}], ids=str)
@@ -162,6 +164,7 @@ def test_cosine(agree, name, norm, options, x):
     agree(lambda np: getattr(modules[id(np)], name)(np.asarray(x), norm=norm, **options))
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("name", ["dctn", "idctn"])
 @pytest.mark.parametrize("norm", [None, "ortho"])
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ def _ufunc(np, **options):
     return np.frompyfunc(_product, 2, 1, **options)
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize(
     "expression",
     [

@@ -35,6 +35,7 @@ DEEP = [
 ]
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("index", INDICES, ids=repr)
 def test_get_and_set(agree, index):
     agree(lambda np: np.asarray(F)[index])
@@ -60,6 +61,7 @@ LISTS = [
 ]  # fmt: skip
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("index", LISTS, ids=repr)
 def test_lists_in_a_tuple_are_index_arrays(agree, index):
     agree(lambda np: np.asarray(F)[index])

@@ -131,11 +131,13 @@ def scope_of(library):
     return {"np": np, "x": jnp.ones(3), "m": jnp.ones((2, 3)), "keys": keys}
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("text", REFUSED)
 def test_refused_with_the_type_of_jax(text):
     check_refused(text, scope_of)
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("text", ACCEPTED)
 def test_accepted_as_in_jax(text):
     check_accepted(text, scope_of)

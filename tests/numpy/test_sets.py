@@ -13,7 +13,7 @@ N = onp.array([1.0, onp.nan, 2.0, onp.nan], onp.float32)
 R = onp.array([[1, 2], [0, 5], [1, 2]], onp.int32)
 
 
-@pytest.mark.spread(8)
+@pytest.mark.spread(16)
 @pytest.mark.parametrize("name", ["intersect1d", "setxor1d", "setdiff1d", "union1d"])
 @pytest.mark.parametrize("size", [None, 2, 9])
 @pytest.mark.parametrize("fill", [None, -5])

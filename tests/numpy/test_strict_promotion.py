@@ -82,6 +82,7 @@ def test_functions_of_two_arrays(name):
         _same(lambda m, xs=operands: getattr(m.numpy, name)(*xs))
 
 
+@pytest.mark.spread(2)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", UNARY.split())
 def test_functions_of_one_array(name):
@@ -142,6 +143,7 @@ def test_products_of_groups_and_with_scales(preferred):
         _same(lambda m, ys=ys: m.lax.scaled_dot(*ys, **scales, **options))
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("name", ["stft", "welch", "csd", "istft"])
 def test_spectra(name):
     x = np.linspace(0, 1, 64, dtype=np.float32)

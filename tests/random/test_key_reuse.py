@@ -111,6 +111,7 @@ def _outcome(j, name):
     return None
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_raise_where_they_do_in_jax(name):
     ours, theirs = _outcome(plugjax, name), _outcome(jax, name)

@@ -118,6 +118,7 @@ ON_KEYS = {
 }
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("name", ON_KEYS)
 def test_arrays_of_keys_are_filled_copied_and_updated(name):
     def words(m):

@@ -26,6 +26,7 @@ QUANTILES = {
 }
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("name", QUANTILES)
 @given(data=st.data())
 def test_quantiles(name, data):

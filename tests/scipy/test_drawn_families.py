@@ -165,6 +165,7 @@ ALONG = {
 }
 
 
+@pytest.mark.spread(2)
 @given(data=st.data())
 @pytest.mark.parametrize("name", ALONG)
 def test_along_an_axis(name, data):

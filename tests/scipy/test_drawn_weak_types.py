@@ -75,6 +75,7 @@ def parameters(function):
     return inspect.signature(function).parameters.values()
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @given(data=st.data())
 def test_distributions(distribution, data):

@@ -141,6 +141,7 @@ def test_patterns_of_two_vectors(name):
         agree(lambda l, x=x, y=y: getattr(l, name)(x, y))
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("mode", ["full", "same", "valid", "x"])
 def test_convolution_matrices(mode):
     for count in range(7):

@@ -56,6 +56,7 @@ PROBLEMS = [
 ]
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("x64", [False, True])
 @pytest.mark.parametrize("method", ["BFGS", LBFGS])
 @pytest.mark.parametrize(("problem", "start"), PROBLEMS)

@@ -27,6 +27,7 @@ def system(n, dtype, positive=False):
     return a.astype(dtype), b.astype(dtype)
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("dtype", ["float32", "complex64", "float64"])
 @pytest.mark.parametrize("name", SOLVERS)
 def test_solutions(name, dtype):

@@ -54,6 +54,7 @@ def expected(name, *xs):
     return getattr(theirs, name)(*xs)
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("name", [*ONE, *TWO])
 def test_values(name):
     xs = TWO[name] if name in TWO else (ONE[name],)
@@ -80,7 +81,7 @@ def test_compiled_for_a_backend(on_backend):
             np.testing.assert_allclose(y, z, rtol=5e-5, atol=2e-5)
 
 
-@pytest.mark.spread(8)
+@pytest.mark.spread(16)
 @pytest.mark.parametrize("name", [*ONE, *TWO])
 def test_gradients(name):
     xs = TWO[name] if name in TWO else (ONE[name],)

@@ -121,7 +121,7 @@ UNARY = {
 }
 
 
-@pytest.mark.spread(8)
+@pytest.mark.spread(16)
 @pytest.mark.parametrize(
     ("ours", "name", "x"),
     [
@@ -165,6 +165,7 @@ BINARY = {
 }
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize(
     ("ours", "name", "args"),
     [
@@ -414,6 +415,7 @@ def multiply_add(module, sin):
     return step
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("unroll", [1, 2, 3, 5, True, 50])
 def test_scan(unroll, reverse):

@@ -171,7 +171,7 @@ def test_reads_and_writes(form, program):
     compare(form, program)
 
 
-@pytest.mark.spread(8)
+@pytest.mark.spread(16)
 @pytest.mark.parametrize("seed", range(16))
 @pytest.mark.parametrize("platform", ["xla", "iree"])
 def test_on_other_backends(platform, seed):

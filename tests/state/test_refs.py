@@ -285,7 +285,7 @@ def run(function, backend):
         return function(plugjax, plugjax.numpy, plugjax.lax)
 
 
-@pytest.mark.spread(8)
+@pytest.mark.spread(16)
 @pytest.mark.parametrize("name", CASES)
 def test_values_are_those_of_jax(name, backend):
     expected = jax.tree.leaves(run(CASES[name], "jax"))

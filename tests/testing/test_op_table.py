@@ -72,7 +72,7 @@ def test_vjp_against_jvp(op):
     check_vjp(op)
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread(6)
 @rows
 def test_vmap_against_a_loop(op):
     check_vmap(op)
@@ -84,7 +84,7 @@ def test_jit_against_eager(op):
     check_jit(op)
 
 
-@pytest.mark.spread(8)
+@pytest.mark.spread(16)
 @pytest.mark.backend_rows
 @chunks(OPS)
 def test_compiled_for_a_backend(chunk, backend):
@@ -93,14 +93,14 @@ def test_compiled_for_a_backend(chunk, backend):
         check_compiled(chunk, backend)
 
 
-@pytest.mark.spread(8)
+@pytest.mark.spread(16)
 @pytest.mark.backend_rows
 @rows
 def test_eager_on_a_backend(op, backend):
     check_eager(op, backend)
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread(6)
 @chunks([op for op in OPS if not op.without_jax])
 def test_value_and_dtype_against_jax(chunk):
     values = [operands(op) for op in chunk]

@@ -166,6 +166,7 @@ IDLE = {
 }
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("name", IDLE)
 def test_results_have_memory_of_their_own(on_iree, name):
     """Otherwise a later call that the result is donated to writes over the argument."""

@@ -141,7 +141,7 @@ def drawn(seed):
     return program
 
 
-@pytest.mark.spread(10)
+@pytest.mark.spread(20)
 @pytest.mark.parametrize("seed", range(60))
 def test_drawn_programs(seed, agrees):
     agrees(drawn(seed), X[:, :3], Y[:, :3], rtol=1e-4, atol=1e-4)

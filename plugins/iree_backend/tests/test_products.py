@@ -295,7 +295,7 @@ LARGE = {
 }
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread(6)
 @pytest.mark.parametrize("name", LARGE)
 def test_large_convolutions(name, agrees):
     shape, taps, options = LARGE[name]

@@ -53,6 +53,7 @@ def test_every_dtype_comes_back(device, dtype, shape):
     assert staged.tobytes() == x.tobytes()
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize(
     "dtype", [np.bool_, np.int8, np.uint32, np.float16, ml_dtypes.bfloat16, np.complex64, np.uint64]
 )

@@ -160,14 +160,14 @@ def compile_anew(program, x):
         plugjax.jit(program)(x)
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("program", [*REPLACED, *LEFT, switches], ids=lambda f: f.__name__)
 def test_loops(program, agrees):
     # Within a kernel results of bfloat16 are not rounded each.
     agrees(program, ROW, rtol=2e-2 if program is narrow else 2e-5, atol=1e-6)
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread(6)
 @pytest.mark.parametrize("program", REPLACED, ids=lambda f: f.__name__)
 def test_elementwise_loops_are_replaced(program, changes):
     compile_anew(program, ROW)
@@ -185,6 +185,7 @@ def test_large_arrays_keep_their_vectors(changes):
     assert changes["scalar_loops"] == 0
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("program", [several, arrays, branches, newton], ids=lambda f: f.__name__)
 def test_batches_and_derivatives(program, agrees):
     batch = np.stack([ROW, ROW[::-1], ROW * 2])

@@ -40,6 +40,7 @@ def carried(x):
     return plugjax.lax.scan(lambda c, a: (c + a, c * a), jnp.zeros(4), x)
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize(
     "function",
     [
@@ -206,6 +207,7 @@ def decomposed_in_scan(x):
     return plugjax.lax.scan(step, x @ x.T, jnp.arange(3.0))
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize(
     "function",
     [called_in_scan, called_in_while, called_in_branch, decomposed_in_scan],

@@ -104,7 +104,7 @@ def test_two_of_one_type(reducer, shape, dimensions, strides, padding, agrees):
     agrees(one_after_the_other, numbers(*shape) + 9, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.spread(8)
+@pytest.mark.spread(16)
 @pytest.mark.parametrize("reducer", [(lax.max, -np.inf), (lax.min, np.inf), (lax.add, 0.0)])
 @pytest.mark.parametrize(
     ("shape", "dimensions", "strides", "padding"),
