@@ -140,6 +140,12 @@ def program_text(mlir: Mlir, module: int) -> str:
         mlir.end_printing(flags)
 
 
+def is_for_processor(mlir: Mlir, module: int) -> bool:
+    """Whether LLVM compiles a program for a processor, once IREE has chosen devices."""
+    devices = (o for o in operations(mlir, module) if name_of(mlir, o) == b"util.global")
+    return any('"llvm-cpu"' in program_text(mlir, device) for device in devices)
+
+
 _CODES: dict[int, Literal["B", "H", "I", "Q"]] = {1: "B", 2: "H", 4: "I", 8: "Q"}
 
 

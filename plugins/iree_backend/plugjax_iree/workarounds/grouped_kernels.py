@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from plugjax_iree.mlir import (
     Mlir,
+    is_for_processor,
     name_of,
     operations,
-    program_text,
     rename_outer_symbols,
     symbol_of,
 )
@@ -21,8 +21,6 @@ _MODULE = b"builtin.module"
 _FUNCTION = b"func.func"
 _END = b"flow.executable_end"
 _KERNEL = b"flow.dispatch"
-_DEVICE = b"util.global"
-_PROCESSOR = '"llvm-cpu"'
 # The functions of mathematics are compiled with each group, in 0.15 s.
 _SMALLEST_GROUP = 32
 _MOST_GROUPS = 8
@@ -30,10 +28,9 @@ _MOST_GROUPS = 8
 
 def apply(mlir: Mlir, module: int) -> int:
     """Move kernels into the executables of others; returns how many moved."""
-    found = list(operations(mlir, module))
-    devices = (o for o in found if name_of(mlir, o) == _DEVICE)
-    if not any(_PROCESSOR in program_text(mlir, device) for device in devices):
+    if not is_for_processor(mlir, module):
         return 0
+    found = list(operations(mlir, module))
     kernels = [o for o in found if name_of(mlir, o) == _CODE and _is_plain(mlir, o)]
     count = max(1, min(_MOST_GROUPS, len(kernels) // _SMALLEST_GROUP))
     homes = [(symbol_of(mlir, kernel), _parts(mlir, kernel)) for kernel in kernels[:count]]
