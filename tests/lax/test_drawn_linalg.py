@@ -8,6 +8,7 @@ import pytest
 import scipy.linalg
 from hypothesis import assume, given, strategies as st
 
+from plugjax import lax
 from tests.drawn import agree, arrays, operands
 
 DTYPES = ["float32", "float32", "complex64", "complex64", "float16", "bfloat16", "int32", "bool"]
@@ -310,3 +311,18 @@ def test_pivots(data):
         return order
 
     agree(lambda _, j, p: j.lax.linalg.lu_pivots_to_permutation(p, size), oracle, pivots)
+
+
+@pytest.mark.parametrize("batch", [(), (0,), (3, 5), (16,), (17,), (4, 30)])
+@pytest.mark.parametrize("count", [0, 1, 4])
+def test_permutations_of_few_and_of_many_matrices(batch, count):
+    rng = np.random.default_rng(0)
+    pivots = np.array([rng.integers(i, 6, batch) for i in range(count)], np.int32)
+    pivots = np.moveaxis(pivots.reshape(count, *batch), 0, -1)
+    found = lax.linalg.lu_pivots_to_permutation(pivots, 6)
+    for index in np.ndindex(*batch):
+        expected = np.arange(6)
+        for i, j in enumerate(pivots[index]):
+            expected[[i, j]] = expected[[j, i]]
+        np.testing.assert_array_equal(found[index], expected)
+    assert (found.shape, found.dtype) == ((*batch, 6), np.int32)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -69,20 +70,37 @@ def _lu_pivots_to_permutation(pivots: Value, *, permutation_size: int) -> Value:
     return _permutation(pivots, permutation_size)
 
 
+# Up to so many permutations are faster one after the other in Python than all at once in arrays.
+_FEW = 16
+
+
 def _permutation(pivots: Value, size: int) -> Value:
     *batch, count = pivots.shape
-    order = np.empty((*batch, size), np.int32)
-    order[...] = np.arange(size, dtype=np.int32)
-    if not order.size or not count:
-        return order
-    lines, exchanges = order.reshape(-1, size), pivots.reshape(-1, count)
+    exchanges = pivots.reshape(math.prod(batch), count)
+    order = np.empty((len(exchanges), size), np.int32)
+    if len(exchanges) <= _FEW:
+        for line, exchanged in zip(order, exchanges.tolist(), strict=True):
+            line[:] = _exchange(list(range(size)), exchanged)
+    else:
+        _exchange_columns(order, exchanges)
+    return order.reshape(*batch, size)
+
+
+def _exchange(order: list[int], places: list[int]) -> list[int]:
+    for i, j in enumerate(places):
+        order[i], order[j] = order[j], order[i]
+    return order
+
+
+def _exchange_columns(lines: Value, exchanges: Value) -> None:
+    """Write the permutation of each line's exchanges."""
+    lines[:] = np.arange(lines.shape[1], dtype=np.int32)
     every = np.arange(len(lines))
-    for i in range(count):
+    for i in range(exchanges.shape[1]):
         j = exchanges[:, i]
         there = lines[every, j].copy()
         lines[every, j] = lines[:, i]
         lines[:, i] = there
-    return order
 
 
 @rules.define(impl, triangular_solve_p)
