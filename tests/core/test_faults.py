@@ -104,7 +104,7 @@ def test_a_driver_that_fails_after_its_devices_were_listed_is_named(monkeypatch)
     devices = pytest.importorskip("plugjax_iree.runtime.device")
 
     class Gone:
-        def create_device_by_uri(self, uri):
+        def create_device_by_uri(self, uri, allocators):
             raise RuntimeError("device.c:1: UNAVAILABLE; the driver is gone")
 
     monkeypatch.setattr(devices, "_driver", lambda name: Gone())

@@ -17,7 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from plugjax.extend.backend import Backend, Executable, virtual_cpu_devices
+from plugjax.extend.backend import (
+    Backend,
+    Executable,
+    register_backend_cache,
+    virtual_cpu_devices,
+)
 from plugjax.extend.core import (
     ClosedJaxpr,
     Device,
@@ -31,6 +36,7 @@ from plugjax_iree.runtime import (
     available_drivers,
     device_name,
     open_device,
+    release_memory,
 )
 
 register_internal(os.path.dirname(__file__))
@@ -40,6 +46,13 @@ _DESCRIPTIONS = {
     "local": "IREE on the CPU, in the calling thread",
     "task": "IREE on the CPU, a pool of threads",
 }
+
+
+class _KeptMemory:
+    """What ``clear_caches`` gives back to the system."""
+
+    def cache_clear(self) -> None:
+        release_memory()
 
 
 class IreeBackend(Backend):
@@ -67,6 +80,8 @@ class IreeBackend(Backend):
                 self._uris[device] = uri
                 devices.append(device)
         self._accelerators = tuple(devices)
+        self._kept = _KeptMemory()
+        register_backend_cache(self._kept, "memory that waits for results")
 
     def _local_device(self, kind: str, index: int) -> Device:
         return Device(self, kind, index, _DESCRIPTIONS[kind], "cpu")

@@ -332,3 +332,34 @@ def test_text_of_a_program_after_a_phase_of_the_compiler(on_iree):
     np.testing.assert_allclose(compiled(np.ones(64, np.float32)), 128 * np.tanh(1), rtol=1e-6)
     with pytest.raises(RuntimeError, match="unrecognized compile-to phase name: nonsense"):
         lowered.compile({"phase": "nonsense"}).as_text()
+
+
+def test_memory_waits_for_a_result_of_its_size_until_caches_are_cleared():
+    program = """if True:
+        import numpy as np, plugjax, plugjax.numpy as jnp
+        from plugjax_iree.runtime import open_device
+        f = plugjax.jit(lambda x: x * 2)
+        x = jnp.ones(1 << 20)
+        allocator = open_device("local-sync").hal.allocator
+        in_use = lambda: allocator.statistics["device_bytes_allocated"] - allocator.statistics["device_bytes_freed"]
+        f(x)
+        plugjax.clear_caches()
+        before = in_use()
+        one, other = f(x), f(x)
+        print(in_use() - before, np.asarray(one).ctypes.data != np.asarray(other).ctypes.data)
+        del one
+        third = f(x)
+        print(in_use() - before, float(third.sum() + other.sum()))
+        del other, third
+        print(in_use() - before)
+        plugjax.clear_caches()
+        print(in_use() - before)
+        large = [f(jnp.ones(30 << 20)) for _ in range(3)]
+        del large, x
+        plugjax.block_until_ready(f(jnp.ones(4)))
+        print(in_use() < 256 << 20)
+    """
+    environment = {**os.environ, "PLUGJAX_BACKEND": "iree"}
+    run = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)  # fmt: skip
+    size = 4 << 20
+    assert run.stdout.splitlines() == [f"{2 * size} True", f"{2 * size} {float(1 << 22)}", f"{2 * size}", "0", "True"]  # fmt: skip

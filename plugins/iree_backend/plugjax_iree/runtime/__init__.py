@@ -10,6 +10,7 @@ from plugjax_iree.runtime.device import (
     available_drivers,
     device_name,
     open_device,
+    release_memory,
     vm_instance,
 )
 from plugjax_iree.runtime.loaded import BufferFunction, LoadedModule
@@ -28,5 +29,6 @@ __all__ = [
     "available_drivers",
     "device_name",
     "open_device",
+    "release_memory",
     "vm_instance",
 ]
