@@ -6,6 +6,7 @@ import pytest
 import plugjax
 import plugjax.numpy as jnp
 from plugjax import lax, random
+from plugjax_iree.compile import CompileError, CompileTarget, pipeline, tuning
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(4, 4)).astype(np.float32)
@@ -339,3 +340,24 @@ PLACES = [set_elements, set_to_what_is_computed, the_gradient_of_maxima]
 @pytest.mark.parametrize("function", PLACES, ids=lambda f: f.__name__)
 def test_scatters_to_places_that_are_computed(function, agrees):
     agrees(function, X, V, **CLOSE)
+
+
+def scattered(x, places, values):
+    return x.at[places % 10].add(values * 2, mode="drop")
+
+
+@pytest.mark.parametrize(("rows", "count"), [(8, 0), (800, 2)])
+def test_large_values_of_a_scatter_are_computed_before(rows, count, changes, agrees):
+    x, values = np.ones((900, 16), np.float32), np.ones((rows, 16), np.float32)
+    agrees(scattered, x, np.arange(rows, dtype=np.int32), values, rtol=1e-6, atol=0)
+    assert changes["scattered_values"] == count
+
+
+def test_a_scatter_of_large_values_is_compiled_at_the_first_attempt():
+    with plugjax.default_device("iree"):
+        text = plugjax.jit(scattered).lower(np.ones((900, 16), np.float32), np.arange(800, dtype=np.int32), np.ones((800, 16), np.float32)).as_text()  # fmt: skip
+    target = CompileTarget()
+    flags = ("--iree-input-type=stablehlo", *target.flags(), *next(iter(tuning.steps(text, target))).tuning)  # fmt: skip
+    assert pipeline.compile_elsewhere(text, flags)
+    with pytest.raises(CompileError, match="exceeded stack allocation limit"):
+        pipeline.compile_elsewhere(text, flags, without=["scattered_values"])
