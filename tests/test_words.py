@@ -54,7 +54,7 @@ def prose(source):
 
 def may_have_findings(source):
     """Whether one of the words is somewhere in a file; it is read as Python only then."""
-    text = " ".join(source.split())
+    text = " ".join(source.replace("\\n", " ").split())
     return any(pattern.search(text) for pattern, _ in PATTERNS)
 
 

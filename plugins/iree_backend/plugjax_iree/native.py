@@ -27,6 +27,6 @@ def compiler() -> ModuleType:
 
 
 def set_process_flags(*flags: str) -> None:
-    """Give the compiler flags that hold for the whole process; once, before its first session."""
+    """Give the compiler flags that hold for the whole process; once, before the compiler is used."""
     if flags:
         compiler()._initializeGlobalCL("plugjax", *flags)

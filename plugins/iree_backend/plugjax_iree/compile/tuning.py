@@ -21,7 +21,7 @@ _HOST_LINKER = "--iree-llvmcpu-link-embedded=false"
 _LIBM = re.compile(
     r"(stablehlo\.(sine|cosine|tan|tanh|remainder)|chlo\.(?!top_k|next_after)\w+)\b.*f64"
 )
-_BYTES = re.compile(r"xi8>")
+_BYTES = "xi8>"
 # A product of float32, and its three shapes.
 _PRODUCT = re.compile(
     r"dot_general.*: \(tensor<([\dx]*)f32>, tensor<([\dx]*)f32>\) -> tensor<([\dx]*)f32>"
@@ -65,7 +65,7 @@ def _tuned(text: str) -> tuple[str, ...]:
     lines = [line for line in text.splitlines() if any(name in line for name in _CONTRACTIONS)]
     if not lines:
         return (_O2,)
-    if any(map(_BYTES.search, lines)):
+    if any(_BYTES in line for line in lines):
         return (_DATA_TILING,)
     return (_NO_LIBRARY,) if all(map(_is_small, lines)) else (_DATA_TILING, _NO_LIBRARY)
 

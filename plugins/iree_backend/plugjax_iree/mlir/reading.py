@@ -51,6 +51,16 @@ def walk(mlir: Mlir, program: int) -> Iterator[int]:
             yield from walk(mlir, operation)
 
 
+def named(mlir: Mlir, parent: int, name: bytes, outside: bytes = b"") -> Iterator[int]:
+    """The operations of a name in an operation, but for those in one another and in operations of the name ``outside``."""
+    for operation in operations(mlir, parent):
+        found = name_of(mlir, operation)
+        if found == name:
+            yield operation
+        elif found != outside:
+            yield from named(mlir, operation, name, outside)
+
+
 def name_of(mlir: Mlir, operation: int) -> bytes:
     """Its dialect and name: ``b"stablehlo.add"``."""
     name = mlir.text(mlir.name(operation))
@@ -142,8 +152,12 @@ def program_text(mlir: Mlir, module: int) -> str:
 
 def is_for_processor(mlir: Mlir, module: int) -> bool:
     """Whether LLVM compiles a program for a processor, once IREE has chosen devices."""
-    devices = (o for o in operations(mlir, module) if name_of(mlir, o) == b"util.global")
-    return any('"llvm-cpu"' in program_text(mlir, device) for device in devices)
+    return any(
+        printed(mlir, o, b"type") == "!hal.device"
+        and '"llvm-cpu"' in printed(mlir, o, b"initial_value")
+        for o in operations(mlir, module)
+        if name_of(mlir, o) == b"util.global"
+    )
 
 
 _CODES: dict[int, Literal["B", "H", "I", "Q"]] = {1: "B", 2: "H", 4: "I", 8: "Q"}

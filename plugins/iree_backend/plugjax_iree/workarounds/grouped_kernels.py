@@ -4,12 +4,11 @@ IREE 3.13 sets up its passes anew for each executable, which takes longer than t
 compiles on one core; in helper processes it does not, and LLVM compiles the groups side by side.
 """
 
-from collections.abc import Iterator
-
 from plugjax_iree.mlir import (
     Mlir,
     is_for_processor,
     name_of,
+    named,
     operations,
     rename_outer_symbols,
     symbol_of,
@@ -39,7 +38,7 @@ def apply(mlir: Mlir, module: int) -> int:
         home, (export, code) = homes[i % count]
         names[symbol_of(mlir, kernel)] = home
         _move(mlir, kernel, export, code)
-    for call in list(_calls(mlir, module)):
+    for call in list(named(mlir, module, _KERNEL, outside=_CODE)):
         rename_outer_symbols(mlir, call, b"entry_points", names)
     return len(names)
 
@@ -66,12 +65,3 @@ def _move(mlir: Mlir, kernel: int, export: int, code: int) -> None:
     for function in list(operations(mlir, its_code)):
         mlir.move_after(function, first)
     mlir.destroy(kernel)
-
-
-def _calls(mlir: Mlir, parent: int) -> Iterator[int]:
-    for operation in operations(mlir, parent):
-        name = name_of(mlir, operation)
-        if name == _KERNEL:
-            yield operation
-        elif name != _CODE:
-            yield from _calls(mlir, operation)

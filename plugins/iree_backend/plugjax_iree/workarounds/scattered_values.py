@@ -4,29 +4,17 @@ With optimization level O2, IREE 3.13 computes them in the kernel of the scatter
 "exceeded stack allocation limit". So large ones are read from behind barriers.
 """
 
-from plugjax_iree.mlir import (
-    Mlir,
-    defining_op,
-    insert_operand_barrier,
-    name_of,
-    operations,
-    size_of,
-)
+from plugjax_iree.mlir import Mlir, defining_op, insert_operand_barrier, named, size_of
 
 _SCATTER = b"stablehlo.scatter"
 # Of all operands together; the limit is 32 KiB.
 _FEW = 2048
 
 
-def apply(mlir: Mlir, parent: int) -> int:
-    """Insert barriers within an operation; returns their number."""
-    count = 0
-    for operation in list(operations(mlir, parent)):
-        if name_of(mlir, operation) == _SCATTER:
-            count += _read_from_behind(mlir, operation)
-        elif mlir.region_count(operation):
-            count += apply(mlir, operation)
-    return count
+def apply(mlir: Mlir, module: int) -> int:
+    """Insert barriers; returns their number."""
+    scatters = list(named(mlir, module, _SCATTER))
+    return sum(_read_from_behind(mlir, scatter) for scatter in scatters)
 
 
 def _read_from_behind(mlir: Mlir, scatter: int) -> int:

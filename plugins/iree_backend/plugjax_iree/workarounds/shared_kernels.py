@@ -6,7 +6,7 @@ execution region". With a barrier behind it, the kernel runs once.
 
 from collections.abc import Iterator
 
-from plugjax_iree.mlir import Mlir, in_block, insert_barrier, name_of, operations, users
+from plugjax_iree.mlir import Mlir, in_block, insert_barrier, name_of, named, users
 
 _KERNEL = b"flow.dispatch"
 _BARRIER = b"util.optimization_barrier"
@@ -18,22 +18,13 @@ _READ_BACK = b"flow.tensor.load"
 def apply(mlir: Mlir, module: int) -> int:
     """Insert barriers; returns their number."""
     count = 0
-    for kernel in list(_kernels(mlir, module)):
+    for kernel in list(named(mlir, module, _KERNEL, outside=_CODE)):
         results = [mlir.result(kernel, i) for i in range(mlir.result_count(kernel))]
         if not mlir.operand_count(kernel) and _is_read_apart(mlir, results):
             for result in results:
                 insert_barrier(mlir, kernel, result, _BARRIER)
                 count += 1
     return count
-
-
-def _kernels(mlir: Mlir, parent: int) -> Iterator[int]:
-    for operation in operations(mlir, parent):
-        name = name_of(mlir, operation)
-        if name == _KERNEL:
-            yield operation
-        elif name != _CODE:
-            yield from _kernels(mlir, operation)
 
 
 def _is_read_apart(mlir: Mlir, values: list[int]) -> bool:

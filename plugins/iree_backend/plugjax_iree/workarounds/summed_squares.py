@@ -4,9 +4,7 @@ IREE 3.13 takes them for products of matrices and computes them element by eleme
 square and sum that gives what it reads, they are sums like others.
 """
 
-from collections.abc import Iterator
-
-from plugjax_iree.mlir import Mlir, create, is_for_processor, name_of, operands, operations
+from plugjax_iree.mlir import Mlir, create, is_for_processor, name_of, named, operands, operations
 
 _OPERATION = b"linalg.generic"
 _BODY = [b"arith.mulf", b"arith.addf", b"linalg.yield"]
@@ -18,18 +16,10 @@ def apply(mlir: Mlir, module: int) -> int:
     """Write operations into the bodies of sums; returns their number."""
     if not is_for_processor(mlir, module):
         return 0
-    found = [o for o in _operations(mlir, module) if _is_sum_of_squares(mlir, o)]
+    found = [o for o in named(mlir, module, _OPERATION) if _is_sum_of_squares(mlir, o)]
     for operation in found:
         _separate(mlir, operation)
     return len(found)
-
-
-def _operations(mlir: Mlir, parent: int) -> Iterator[int]:
-    for operation in operations(mlir, parent):
-        if name_of(mlir, operation) == _OPERATION:
-            yield operation
-        else:
-            yield from _operations(mlir, operation)
 
 
 def _is_sum_of_squares(mlir: Mlir, operation: int) -> bool:
