@@ -76,19 +76,6 @@ _LATE = (
         place="compile/pipeline.py",
     ),
     Workaround(
-        "summed_squares",
-        Stage.FUSION,
-        "A sum of squares is taken for a product of matrices, and computed element by element.",
-        Effect.UNSEEN,
-        """
-        def program(x):
-            x = jnp.tile(x, (64, 256))
-            return (x * x).sum(1)
-        """,
-        "test_products.py::test_sums_of_squares",
-        because="it takes three times as long, and its results are the same",
-    ),
-    Workaround(
         "shared_kernels",
         Stage.FLOW,
         'A kernel that reads nothing, whose result is read before and after a loop, is refused ("streamable op expected to be in an execution region").',
