@@ -45,7 +45,7 @@ LOCAL_DRIVERS = ("local-sync", "local-task")
 # At its end the process waits at most so long for calls in other threads: a callback may never return.
 _SECONDS = 60.0
 DRIVERS = (*LOCAL_DRIVERS, "vulkan", "cuda", "hip")
-# IREE fills new memory of the host with zeros, which takes as long as what many kernels do. So up to 256 MiB, in 64 pieces, wait for results of the same
+# IREE fills new memory of the host with zeros, which takes about a third of the time of a large kernel. So up to 256 MiB, in 64 pieces, wait for results of the same
 # size, while no more is in use.
 _ALLOCATORS = {driver: ["caching:*=*;256mib;64"] for driver in LOCAL_DRIVERS}
 
