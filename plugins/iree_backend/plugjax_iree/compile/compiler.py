@@ -16,7 +16,7 @@ from importlib import metadata
 from pathlib import Path
 
 from plugjax_iree import workarounds
-from plugjax_iree.compile import tuning
+from plugjax_iree.compile import linking, tuning
 from plugjax_iree.compile.pipeline import (
     CompileError,
     Diagnostic,
@@ -52,6 +52,7 @@ def compile_stablehlo(
     apart: bool = False,
     phase: str = "",
     each_pass: bool = True,
+    linked: bool = False,
 ) -> bytes:
     """Compile a StableHLO module to an IREE module (the bytes of a ``.vmfb``).
 
@@ -68,6 +69,7 @@ def compile_stablehlo(
         each_pass: the compiler verifies the program after each of its passes. If not, it does so after some phases, in three quarters of the
             time, and may compile what it would have refused to a module that computes something else; for callers that compare results. A
             compiler in this process verifies each pass.
+        linked: the module's code may call the C library of this machine; it compiles faster, and runs with Python's binding of IREE here.
 
     Raises:
         CompileError: no set of flags compiled the module; of the first attempt, with a note on the
@@ -85,13 +87,14 @@ def compile_stablehlo(
     repairs = [flag for row in workarounds.active(Stage.FLAGS) for flag in row.function()(text)]
     fixed = (*_ALWAYS, *repairs, *target.flags())
     off = workarounds.switched_off()
+    linked_with = linking.flags() if linked else ()
     if keeps_functions(text):
-        first = next(iter(tuning.steps(text, target)))
+        first = next(iter(tuning.steps(text, target, linked_with)))
         if not apart:
             with contextlib.suppress(CompileError):
                 return compile_with(text, (*fixed, *first.tuning), apart=False, without=off)
         text = inlined(text)
-    for step in _attempts(tuning.steps(text, target), apart):
+    for step in _attempts(tuning.steps(text, target, linked_with), apart):
         try:
             return compile_with(text, (*fixed, *step.tuning), apart=step.apart, without=off)
         except CompileError as error:

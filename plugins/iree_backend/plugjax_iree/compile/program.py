@@ -17,6 +17,7 @@ from plugjax.guard import mode
 from plugjax.stablehlo.host_call import HostCall
 from plugjax.stablehlo.lower import LoweredModule, lower_module
 from plugjax_iree import workarounds
+from plugjax_iree.compile import linking
 from plugjax_iree.compile.compiler import compile_stablehlo, compiler_fingerprint
 from plugjax_iree.compile.host_call import emit_host_call, host_functions
 from plugjax_iree.compile.pipeline import CompileError
@@ -121,7 +122,9 @@ def compile_program(
             calls = lowered.host_calls
             # Otherwise the first results are compared with NumPy's.
             each_pass = mode("iree") == "off"
-            vmfb, cache_key = _vmfb(lowered, target, options, each_pass=each_pass)
+            # A user's own flags may say how to link.
+            linked = target.is_this_processor and not target.extra
+            vmfb, cache_key = _vmfb(lowered, target, options, each_pass=each_pass, linked=linked)
         loaded = runtime.load(vmfb, host_functions(calls))
         loaded.needs = partial(largest_value, jaxpr)
         function = loaded.function("main")
@@ -170,7 +173,7 @@ def compile_ahead(
     with workarounds.without(_without(options)):
         target = CompileTarget(driver, arch, extra=_flags(options))
         lowered = _lowered(jaxpr, hardware, options, calls=False)
-        vmfb, _ = _vmfb(lowered, target, options, each_pass=True)
+        vmfb, _ = _vmfb(lowered, target, options, each_pass=True, linked=False)
     return vmfb, target
 
 
@@ -232,14 +235,20 @@ def _flags(options: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _vmfb(
-    lowered: LoweredModule, target: CompileTarget, options: Mapping[str, Any], *, each_pass: bool
+    lowered: LoweredModule,
+    target: CompileTarget,
+    options: Mapping[str, Any],
+    *,
+    each_pass: bool,
+    linked: bool,
 ) -> tuple[bytes, str]:
-    """The module, and its key in the cache."""
+    """The module, and its key in the cache; arguments as of `compile_stablehlo`."""
     text = target.declared(lowered.as_text(generic=True))
     extra = {
         k: str(v) for k, v in options.items() if k not in ("name", "donated", "without", "phase")
     }
     extra["each_pass"] = str(each_pass)
+    extra["linked"] = " ".join(linking.flags()) if linked else ""
     off = workarounds.switched_off()
     keep = config.read("enable_compilation_cache") and all(c.cacheable for c in lowered.host_calls)
     cache = default_cache() if keep else None
@@ -259,6 +268,7 @@ def _vmfb(
             subprocess=bool(options.get("subprocess", True)),
             apart=bool(options.get("apart", False)),
             each_pass=each_pass,
+            linked=linked,
         )
     except CompileError as error:
         refused = JaxRuntimeError(f"IREE could not compile '{options.get('name')}': {error}")

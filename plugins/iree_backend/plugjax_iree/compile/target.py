@@ -108,6 +108,11 @@ class CompileTarget:
             chosen.append(_ARCH_FLAG[self.driver] + _CUDA_STAND_INS.get(self.arch, self.arch))
         return (*chosen, *self.extra)
 
+    @property
+    def is_this_processor(self) -> bool:
+        """Whether code is made for the processor that compiles it."""
+        return self.driver == "local" and self.arch == "host"
+
     def process_flags(self) -> tuple[str, ...]:
         """The flags of the compiler's process for this target: with flags of the user's own, none."""
         is_processor = self.driver == "local" and self.arch != "vmvx"

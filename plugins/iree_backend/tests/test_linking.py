@@ -1,0 +1,103 @@
+"""Modules that run in this process are linked with its libraries; those for elsewhere need none."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import plugjax
+from plugjax_iree.compile import CompileTarget, compile_stablehlo, linking
+from plugjax_iree.runtime import open_device
+
+LIBRARY, EMBEDDED = b"system-elf", b"embedded-elf"
+# The second operation becomes a call of the C library.
+REMAINDERS = """module @m {
+  func.func public @main(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
+    %0 = stablehlo.add %x, %y : tensor<8xf32>
+    %1 = stablehlo.remainder %0, %y : tensor<8xf32>
+    return %1 : tensor<8xf32>
+  }
+}"""
+X, Y = np.arange(8, dtype="float32"), np.full(8, 1.75, "float32")
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="the linker of the compiler's package is used on Linux"
+)
+
+
+@pytest.fixture(autouse=True)
+def found_again():
+    """What is found is kept for the process; tests change what there is."""
+    linking.flags.cache_clear()
+    yield
+    linking.flags.cache_clear()
+
+
+def results(vmfb):
+    device = open_device("local-sync://")
+    call = device.load(vmfb).function("main")
+    (result,) = call([device.put(X), device.put(Y)])
+    return device.get(result, np.dtype("float32"), (8,))
+
+
+def test_compiled_functions_are_linked_and_exported_modules_are_not():
+    with plugjax.default_device("iree"):
+        compiled = plugjax.jit(lambda x, y: (x + y) % y).lower(X, Y).compile()
+        np.testing.assert_array_equal(compiled(X, Y), np.fmod(X + Y, Y))
+    module = compiled.runtime_executable().vmfb
+    assert LIBRARY in module
+    assert EMBEDDED not in module
+    exported = compile_stablehlo(REMAINDERS, CompileTarget())
+    assert EMBEDDED in exported
+    assert LIBRARY not in exported
+    np.testing.assert_array_equal(results(exported), np.fmod(X + Y, Y))
+
+
+def test_flags_of_the_user_decide():
+    options = {"iree-llvmcpu-link-embedded": True}
+    with plugjax.default_device("iree"):
+        compiled = plugjax.jit(lambda x: x + 1, compiler_options=options).lower(X).compile()
+    assert EMBEDDED in compiled.runtime_executable().vmfb
+
+
+def test_a_linker_in_a_folder_with_a_space(tmp_path, monkeypatch):
+    folder = tmp_path / "a folder"
+    folder.mkdir()
+    linker = folder / "iree-lld"
+    linker.symlink_to(linking._linker())
+    monkeypatch.setattr(linking, "_linker", lambda: linker)
+    module = compile_stablehlo(REMAINDERS, CompileTarget(), linked=True)
+    assert LIBRARY in module
+    np.testing.assert_array_equal(results(module), np.fmod(X + Y, Y))
+
+
+def test_a_function_that_no_library_has_is_compiled_with_the_module(monkeypatch):
+    libraries = linking._libraries()
+    monkeypatch.setattr(linking, "_libraries", lambda: [libraries[-1]] * 2)
+    module = compile_stablehlo(REMAINDERS, CompileTarget(), linked=True)
+    assert EMBEDDED in module
+    np.testing.assert_array_equal(results(module), np.fmod(X + Y, Y))
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [("_linker", None), ("_libraries", []), ("_runs_temporary_files", False)],
+)
+def test_without_what_it_takes_modules_are_embedded(name, found, monkeypatch):
+    monkeypatch.setattr(linking, name, lambda: found)
+    assert linking.flags() == ()
+    assert EMBEDDED in compile_stablehlo(REMAINDERS, CompileTarget(), linked=True)
+
+
+def test_no_files_are_left(tmp_path):
+    script = """if True:
+        import numpy as np, plugjax
+        f = plugjax.jit(lambda x: x % 1.5)
+        assert b"system-elf" in f.lower(np.ones(3, "float32")).compile().runtime_executable().vmfb
+        f(np.ones(3, "float32"))
+    """
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "PLUGJAX_BACKEND": "iree"}
+    subprocess.run([sys.executable, "-c", script], env=environment, check=True)
+    assert list(tmp_path.iterdir()) == []
