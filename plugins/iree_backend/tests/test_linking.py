@@ -68,7 +68,7 @@ def test_a_linker_in_a_folder_with_a_space(tmp_path, monkeypatch):
     linker = folder / "iree-lld"
     linker.symlink_to(linking._linker())
     monkeypatch.setattr(linking, "_linker", lambda: linker)
-    module = compile_stablehlo(REMAINDERS, CompileTarget(), linked=True)
+    module = compile_stablehlo(REMAINDERS, CompileTarget(), here=True)
     assert LIBRARY in module
     np.testing.assert_array_equal(results(module), np.fmod(X + Y, Y))
 
@@ -76,7 +76,7 @@ def test_a_linker_in_a_folder_with_a_space(tmp_path, monkeypatch):
 def test_a_function_that_no_library_has_is_compiled_with_the_module(monkeypatch):
     libraries = linking._libraries()
     monkeypatch.setattr(linking, "_libraries", lambda: [libraries[-1]] * 2)
-    module = compile_stablehlo(REMAINDERS, CompileTarget(), linked=True)
+    module = compile_stablehlo(REMAINDERS, CompileTarget(), here=True)
     assert EMBEDDED in module
     np.testing.assert_array_equal(results(module), np.fmod(X + Y, Y))
 
@@ -88,7 +88,7 @@ def test_a_function_that_no_library_has_is_compiled_with_the_module(monkeypatch)
 def test_without_what_it_takes_modules_are_embedded(name, found, monkeypatch):
     monkeypatch.setattr(linking, name, lambda: found)
     assert linking.flags() == ()
-    assert EMBEDDED in compile_stablehlo(REMAINDERS, CompileTarget(), linked=True)
+    assert EMBEDDED in compile_stablehlo(REMAINDERS, CompileTarget(), here=True)
 
 
 def test_no_files_are_left(tmp_path):

@@ -43,6 +43,9 @@ _ALWAYS = (
     "--iree-input-demote-f64-to-f32=false",
 )
 
+# They take an eighth of the time of a large program.
+_NO_SYMBOLS = "--iree-llvmcpu-debug-symbols=false"
+
 
 def compile_stablehlo(
     text: str,
@@ -52,7 +55,7 @@ def compile_stablehlo(
     apart: bool = False,
     phase: str = "",
     each_pass: bool = True,
-    linked: bool = False,
+    here: bool = False,
 ) -> bytes:
     """Compile a StableHLO module to an IREE module (the bytes of a ``.vmfb``).
 
@@ -69,7 +72,7 @@ def compile_stablehlo(
         each_pass: the compiler verifies the program after each of its passes. If not, it does so after some phases, in three quarters of the
             time, and may compile what it would have refused to a module that computes something else; for callers that compare results. A
             compiler in this process verifies each pass.
-        linked: the module's code may call the C library of this machine; it compiles faster, and runs with Python's binding of IREE here.
+        here: the module runs in this process only: it may call the process's libraries, and has no debug symbols, which compiles faster.
 
     Raises:
         CompileError: no set of flags compiled the module; of the first attempt, with a note on the
@@ -85,9 +88,9 @@ def compile_stablehlo(
     )
     first_error: CompileError | None = None
     repairs = [flag for row in workarounds.active(Stage.FLAGS) for flag in row.function()(text)]
-    fixed = (*_ALWAYS, *repairs, *target.flags())
+    fixed = (*_ALWAYS, *repairs, *target.flags(), *([_NO_SYMBOLS] if here else []))
     off = workarounds.switched_off()
-    linked_with = linking.flags() if linked else ()
+    linked_with = linking.flags() if here else ()
     if keeps_functions(text):
         first = next(iter(tuning.steps(text, target, linked_with)))
         if not apart:

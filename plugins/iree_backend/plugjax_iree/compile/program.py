@@ -122,9 +122,9 @@ def compile_program(
             calls = lowered.host_calls
             # Otherwise the first results are compared with NumPy's.
             each_pass = mode("iree") == "off"
-            # A user's own flags may say how to link.
-            linked = target.is_this_processor and not target.extra
-            vmfb, cache_key = _vmfb(lowered, target, options, each_pass=each_pass, linked=linked)
+            # A user's own flags may say otherwise.
+            here = target.is_this_processor and not target.extra
+            vmfb, cache_key = _vmfb(lowered, target, options, each_pass=each_pass, here=here)
         loaded = runtime.load(vmfb, host_functions(calls))
         loaded.needs = partial(largest_value, jaxpr)
         function = loaded.function("main")
@@ -173,7 +173,7 @@ def compile_ahead(
     with workarounds.without(_without(options)):
         target = CompileTarget(driver, arch, extra=_flags(options))
         lowered = _lowered(jaxpr, hardware, options, calls=False)
-        vmfb, _ = _vmfb(lowered, target, options, each_pass=True, linked=False)
+        vmfb, _ = _vmfb(lowered, target, options, each_pass=True, here=False)
     return vmfb, target
 
 
@@ -240,7 +240,7 @@ def _vmfb(
     options: Mapping[str, Any],
     *,
     each_pass: bool,
-    linked: bool,
+    here: bool,
 ) -> tuple[bytes, str]:
     """The module, and its key in the cache; arguments as of `compile_stablehlo`."""
     text = target.declared(lowered.as_text(generic=True))
@@ -248,7 +248,7 @@ def _vmfb(
         k: str(v) for k, v in options.items() if k not in ("name", "donated", "without", "phase")
     }
     extra["each_pass"] = str(each_pass)
-    extra["linked"] = " ".join(linking.flags()) if linked else ""
+    extra["here"] = " ".join(linking.flags()) if here else "no"
     off = workarounds.switched_off()
     keep = config.read("enable_compilation_cache") and all(c.cacheable for c in lowered.host_calls)
     cache = default_cache() if keep else None
@@ -268,7 +268,7 @@ def _vmfb(
             subprocess=bool(options.get("subprocess", True)),
             apart=bool(options.get("apart", False)),
             each_pass=each_pass,
-            linked=linked,
+            here=here,
         )
     except CompileError as error:
         refused = JaxRuntimeError(f"IREE could not compile '{options.get('name')}': {error}")
