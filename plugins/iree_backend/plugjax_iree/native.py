@@ -23,10 +23,14 @@ def compiler() -> ModuleType:
     """The ctypes binding of ``libIREECompiler`` (``Session``, ``Source``, ``_dylib`` ...)."""
     from iree.compiler.api import ctypes_dl  # noqa: PLC0415 - named lazy-loading point
 
+    # Without this call, even of no flags, conversions to bfloat16 and back to float32 are left out.
+    ctypes_dl._initializeGlobalCL("plugjax", *_process_flags)
     return ctypes_dl
 
 
+_process_flags: list[str] = []
+
+
 def set_process_flags(*flags: str) -> None:
-    """Give the compiler flags that hold for the whole process; once, before the compiler is used."""
-    if flags:
-        compiler()._initializeGlobalCL("plugjax", *flags)
+    """Give the compiler flags that hold for the whole process; before the compiler is loaded."""
+    _process_flags[:] = flags

@@ -12,6 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import plugjax
+import plugjax.numpy as jnp
 import plugjax_iree
 from plugjax_iree.compile import (
     CompileError,
@@ -362,3 +364,16 @@ def test_the_program_after_a_phase(phase):
     assert PHASES[phase] in text
     later = list(PHASES.values())[list(PHASES).index(phase) + 1 :]
     assert not any(name in text for name in later)
+
+
+@pytest.mark.parametrize("options", [{}, {"iree-opt-level": "O2"}, {"subprocess": False}])
+def test_numbers_are_rounded_to_bfloat16_with_any_flags(options):
+    x = np.linspace(0.1, 3, 64, dtype="float32")
+
+    def rounded(x):
+        return x.astype(jnp.bfloat16).sum(dtype="float32")
+
+    with plugjax.default_device("iree"):
+        found = plugjax.jit(rounded, compiler_options=options)(x)
+    np.testing.assert_allclose(found, x.astype(jnp.bfloat16).astype("float32").sum(), rtol=1e-6)
+    assert abs(found - x.sum()) > 1e-3
