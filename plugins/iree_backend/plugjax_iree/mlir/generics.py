@@ -1,0 +1,114 @@
+"""Operations of ``linalg`` on whole arrays: reading their loops, and writing new ones."""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from plugjax_iree.mlir.building import Builder
+from plugjax_iree.mlir.interface import Mlir, text_of
+from plugjax_iree.mlir.reading import blocks, in_block, operands, printed, written_type
+
+GENERIC = b"linalg.generic"
+FILL = b"linalg.fill"
+PARALLEL, REDUCTION = "parallel", "reduction"
+_KINDS = re.compile(f"{PARALLEL}|{REDUCTION}")
+_MAPS = re.compile(r"affine_map<\(([^)]*)\) -> \(([^)]*)\)>")
+
+
+class Loops(NamedTuple):
+    """The loops of an operation.
+
+    Attributes:
+        kinds: `PARALLEL` or `REDUCTION`, of each loop.
+        maps: of each operand, the loops that its axes run along, in their order.
+    """
+
+    kinds: tuple[str, ...]
+    maps: tuple[tuple[int, ...], ...]
+
+
+def loops_of(mlir: Mlir, operation: int) -> Loops | None:
+    """The loops of a ``linalg.generic``; ``None`` if an operand is read otherwise than along whole axes."""
+    kinds = tuple(_KINDS.findall(printed(mlir, operation, b"iterator_types")))
+    maps = []
+    for dims, results in _MAPS.findall(printed(mlir, operation, b"indexing_maps")):
+        names = dims.split(", ")
+        axes = results.split(", ") if results else []
+        if not all(axis in names for axis in axes) or len(set(axes)) < len(axes):
+            return None
+        maps.append(tuple(map(names.index, axes)))
+    return Loops(kinds, tuple(maps))
+
+
+def body_of(mlir: Mlir, operation: int) -> tuple[list[int], list[int]]:
+    """The arguments of an operation's scalar function, and its operations; the last gives its results."""
+    (block,) = blocks(mlir, operation)
+    count = mlir.argument_count(block)
+    return [mlir.argument(block, i) for i in range(count)], list(in_block(mlir, block))
+
+
+class Writer(Builder):
+    """Writes operations on whole arrays before another operation, one after the other."""
+
+    def array(self, shape: Sequence[int], element: int) -> int:
+        """The type of an array."""
+        written = written_type(self._mlir, element)
+        text = f"tensor<{''.join(f'{n}x' for n in shape)}{written}>"
+        found = self._mlir.parse_type(self._context, text_of(text.encode()))
+        assert found is not None
+        return found
+
+    def put(self, operation: int) -> int:
+        """The result of an operation that has no place yet, and gets it now."""
+        self._mlir.insert_before(self._mlir.block_of(self._place), self._place, operation)
+        return self._mlir.result(operation, 0)
+
+    def number(self, value: str, element: int) -> int:
+        """A number, as MLIR writes it without its type."""
+        attributes = {b"value": f"{value} : {written_type(self._mlir, element)}"}
+        return self.put(self.operation(b"arith.constant", [element], [], attributes))
+
+    def filled(self, shape: Sequence[int], number: int) -> int:
+        """An array of one number."""
+        element = self._mlir.type_of(number)
+        kind = self.array(shape, element)
+        empty = self.put(self.operation(b"tensor.empty", [kind], [], {}))
+        block = self.block([element, element])
+        self.into = block
+        self.append(b"linalg.yield", [], [self._mlir.argument(block, 0)])
+        sizes = {b"operandSegmentSizes": "array<i32: 1, 1>"}
+        return self.put(self.operation(FILL, [kind], [number, empty], sizes, [block]))
+
+    def split(self, value: int, shape: Sequence[int]) -> int:
+        """An array whose last axis becomes two."""
+        kind = self.array(shape, self._mlir.element_type(self._mlir.type_of(value)))
+        last = len(shape) - 2
+        groups = [*(f"[{axis}]" for axis in range(last)), f"[{last}, {last + 1}]"]
+        attributes = {
+            b"reassociation": f"[{', '.join(groups)}]",
+            b"static_output_shape": f"array<i64: {', '.join(map(str, shape))}>",
+        }
+        return self.put(self.operation(b"tensor.expand_shape", [kind], [value], attributes))
+
+    def generic(self, loops: Loops, values: Sequence[int], into: int, body: int) -> int:
+        """The result of an operation on some arrays, which begins with the array ``into``; ``body`` is a block."""
+        dims = [f"d{i}" for i in range(len(loops.kinds))]
+        maps = [
+            f"affine_map<({', '.join(dims)}) -> ({', '.join(dims[i] for i in each)})>"
+            for each in loops.maps
+        ]
+        attributes = {
+            b"indexing_maps": f"[{', '.join(maps)}]",
+            b"iterator_types": f"[{', '.join(f'#linalg.iterator_type<{k}>' for k in loops.kinds)}]",
+            b"operandSegmentSizes": f"array<i32: {len(values)}, 1>",
+        }
+        kind = self._mlir.type_of(into)
+        made = self.operation(GENERIC, [kind], [*values, into], attributes, [body])
+        return self.put(made)
+
+    def copy(self, operations: Sequence[int], known: dict[int, int]) -> None:
+        """Append copies of operations; ``known`` has a new value for old ones, and gets those of their results."""
+        for operation in operations:
+            values = [known.get(v, v) for v in operands(self._mlir, operation)]
+            made = self.clone(operation, values)
+            known.update((self._mlir.result(operation, i), result) for i, result in enumerate(made))

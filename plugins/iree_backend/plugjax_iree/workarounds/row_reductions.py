@@ -1,0 +1,184 @@
+"""Reductions of rows: ``x.sum(-1)``, ``x.max(-1)``, ``(x * y).sum(-1)``.
+
+IREE 3.13 reduces vectors of elements that lie side by side to one number in each step, which takes three times as long as it need. So elements
+at a distance of `LANES` are reduced first, and the `LANES` numbers that are left next; both in the kernel that the reduction is in.
+
+A product that is added is taken for a product of matrices thereby, and computed number by number. With a zero added it is not.
+"""
+
+from plugjax_iree.mlir import (
+    Mlir,
+    defining_op,
+    is_for_processor,
+    name_of,
+    named,
+    operands,
+    operations,
+    shape_of,
+    users,
+)
+from plugjax_iree.mlir.generics import (
+    FILL,
+    GENERIC,
+    PARALLEL,
+    REDUCTION,
+    Loops,
+    Writer,
+    body_of,
+    loops_of,
+)
+
+LANES = 8
+_SHORTEST = 4 * LANES
+_CODE = b"flow.executable"
+_LOADED = b"iree_tensor_ext.dispatch.tensor.load"
+_SUMS = {b"arith.addf": "0.0", b"arith.addi": "0"}
+_PRODUCT = b"arith.mulf"
+# They give the same with what they begin with once or more often.
+_IDEMPOTENT = tuple(
+    f"arith.{name}".encode()
+    for name in [
+        "maximumf",
+        "minimumf",
+        "maxnumf",
+        "minnumf",
+        "maxsi",
+        "minsi",
+        "maxui",
+        "minui",
+        "andi",
+        "ori",
+    ]
+)
+
+
+def apply(mlir: Mlir, module: int) -> int:
+    """Reduce rows in lanes; returns how many reductions do."""
+    if not is_for_processor(mlir, module):
+        return 0
+    found = [
+        operation
+        for code in operations(mlir, module)
+        if name_of(mlir, code) == _CODE
+        for operation in named(mlir, code, GENERIC)
+    ]
+    return sum(_reduce_in_lanes(mlir, operation) for operation in found)
+
+
+def _reduce_in_lanes(mlir: Mlir, operation: int) -> bool:
+    loops = loops_of(mlir, operation)
+    row = loops and _row(mlir, operation, loops)
+    combiner = _combiner(mlir, operation)
+    start = defining_op(mlir, operands(mlir, operation)[-1])
+    if (
+        loops is None
+        or row is None
+        or combiner is None
+        or start is None
+        or name_of(mlir, start) != FILL
+    ):
+        return False
+    writer = Writer(mlir, operation)
+    *arrays, into = operands(mlir, operation)
+    order = [i for i, kind in enumerate(loops.kinds) if kind == PARALLEL]
+    lanes = len(order)
+    # The loops: those of the result, the lanes, those that are reduced.
+    order += [i for i, kind in enumerate(loops.kinds) if kind == REDUCTION]
+    places = {loop: i + (i >= lanes) for i, loop in enumerate(order)}
+    maps = []
+    for i, axes in enumerate(loops.maps[:-1]):
+        moved = tuple(places[axis] for axis in axes)
+        if row in axes:
+            *rest, size = shape_of(mlir, arrays[i])
+            arrays[i] = writer.split(arrays[i], (*rest, size // LANES, LANES))
+            moved = (*moved, lanes)
+        maps.append(moved)
+    shape = shape_of(mlir, into)
+    result = tuple(places[axis] for axis in loops.maps[-1])
+    kinds = (*[PARALLEL] * (lanes + 1), *[REDUCTION] * (len(order) - lanes))
+    parts = writer.generic(
+        Loops(kinds, (*maps, (*result, lanes))),
+        arrays,
+        writer.filled((*shape, LANES), _neutral(mlir, writer, combiner, start)),
+        _with_zero(mlir, writer, operation, combiner),
+    )
+    axes = tuple(range(len(shape)))
+    kinds = (*[PARALLEL] * len(shape), REDUCTION)
+    whole = writer.generic(
+        Loops(kinds, ((*axes, len(shape)), axes)), [parts], into, _combined(mlir, writer, combiner)
+    )
+    mlir.replace(mlir.result(operation, 0), whole)
+    mlir.destroy(operation)
+    return True
+
+
+def _row(mlir: Mlir, operation: int, loops: Loops) -> int | None:
+    """The loop along the rows: the last axis of all operands that it is an axis of, and these are read from memory."""
+    rows = set()
+    for axes, array in zip(loops.maps[:-1], operands(mlir, operation), strict=False):
+        if axes and loops.kinds[axes[-1]] == REDUCTION:
+            origin = defining_op(mlir, array)
+            size = shape_of(mlir, array)[-1]
+            if origin is None or name_of(mlir, origin) != _LOADED:
+                return None
+            if size % LANES or size < _SHORTEST:
+                return None
+            rows.add(axes[-1])
+    if len(rows) != 1:
+        return None
+    (row,) = rows
+    inner = all(row not in axes[:-1] for axes in loops.maps)
+    known = all(n > 0 for v in operands(mlir, operation) for n in shape_of(mlir, v))
+    return row if inner and known else None
+
+
+def _combiner(mlir: Mlir, operation: int) -> int | None:
+    """The operation that adds, or chooses, at the end of the scalar function; ``None`` if that does something else."""
+    if mlir.result_count(operation) != 1:
+        return None
+    arguments, body = body_of(mlir, operation)
+    if any(name_of(mlir, o) == b"linalg.index" for o in body):
+        return None
+    combiner = defining_op(mlir, operands(mlir, body[-1])[0])
+    if combiner is None or name_of(mlir, combiner) not in (*_SUMS, *_IDEMPOTENT):
+        return None
+    total = arguments[-1]
+    used = users(mlir, total)
+    return combiner if used == [combiner] else None
+
+
+def _neutral(mlir: Mlir, writer: Writer, combiner: int, start: int) -> int:
+    """The number that the lanes begin with."""
+    begins = mlir.operand(start, 0)
+    zero = _SUMS.get(name_of(mlir, combiner))
+    return begins if zero is None else writer.number(zero, mlir.type_of(begins))
+
+
+def _with_zero(mlir: Mlir, writer: Writer, operation: int, combiner: int) -> int:
+    """The scalar function, which adds a zero to a product that is added."""
+    arguments, body = body_of(mlir, operation)
+    block = writer.block([mlir.type_of(a) for a in arguments])
+    writer.into = block
+    known = dict(zip(arguments, writer.arguments(block, len(arguments)), strict=True))
+    last = body.index(combiner)
+    writer.copy(body[:last], known)
+    if name_of(mlir, combiner) == b"arith.addf":
+        for value in operands(mlir, combiner):
+            origin = defining_op(mlir, value)
+            if origin is not None and name_of(mlir, origin) == _PRODUCT:
+                kind = mlir.type_of(value)
+                zero = writer.constant("0.0", kind)
+                (known[value],) = writer.append(b"arith.addf", [kind], [known[value], zero])
+    writer.copy(body[last:], known)
+    return block
+
+
+def _combined(mlir: Mlir, writer: Writer, combiner: int) -> int:
+    """The scalar function that combines numbers."""
+    kind = mlir.type_of(mlir.result(combiner, 0))
+    block = writer.block([kind, kind])
+    writer.into = block
+    part, total = writer.arguments(block, 2)
+    results = writer.clone(combiner, [total, part])
+    writer.append(b"linalg.yield", [], results)
+    return block
