@@ -341,6 +341,11 @@ VECTORS = {
     "several axes": ((10, 40, 200), (200, 1), "aij,jk->kai"),
     "in the middle": ((10, 200, 40), (200,), "ajb,j->ab"),
     "odd": ((203, 300), (203,), "ji,j->i"),
+    "odd columns": ((200, 301), (200,), "ji,j->i"),
+    "blocks of rows": ((1200, 40), (1200,), "ji,j->i"),
+    "blocks and a rest": ((1031, 35), (1031,), "ji,j->i"),
+    "many rows": ((70000, 8), (70000,), "ji,j->i"),
+    "few columns": ((6000, 3), (6000,), "ji,j->i"),
     "long": ((3, 40000), (40000,), "ij,j->i"),
 }
 
@@ -352,6 +357,16 @@ def test_matrices_and_vectors(name, agrees):
     rng = np.random.default_rng(0)
     x, y = (rng.normal(size=size).astype(np.float32) for size in (left, right))
     agrees(lambda x, y: jnp.einsum(spelled, x, y), x, y, rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("shape", "count"), [((512, 64), 1), ((1200, 40), 1), ((512, 60), 1), ((1024, 28), 0)]
+)
+def test_products_that_go_through_memory_in_order(shape, count, agrees, changes):
+    rng = np.random.default_rng(0)
+    x, y = (rng.normal(size=size).astype(np.float32) for size in (shape, shape[:1]))
+    agrees(lambda x, y: jnp.tanh(y @ x) + 1, x, y, rtol=1e-4, atol=1e-4)
+    assert changes["streamed_products"] == count
 
 
 @pytest.mark.parametrize("shape", [(512, 600), (8, 40000), (520, 700), (1024, 16, 20), (515, 600)])

@@ -1,7 +1,7 @@
 """Products of a matrix and a vector, on processors.
 
 With data tiling IREE 3.13 packs the matrix first, and takes six times as long as with a sum of products: so rows that lie side by side with the
-vector are multiplied and added up. Rows of which each has one factor are added eight at a time, as in `plugjax_iree.lowering.sums`.
+vector are multiplied and added up. Rows of which each has one factor are added in blocks.
 """
 
 from __future__ import annotations
@@ -16,10 +16,13 @@ from plugjax.extend.core import ClosedJaxpr, ShapedArray
 from plugjax.extend.dtypes import FLOAT32
 from plugjax.extend.transforms import stage
 from plugjax.lax.dot import CanonicalNumbers
-from plugjax_iree.lowering.sums import ROWS_AT_A_TIME
 
 # Elements of a matrix, below which a product is fast however it is done.
 _SMALL = 1 << 14
+# Rows that are added one after the other: more are not added as accurately, and fewer are not worth a block.
+_BLOCK, _SHORTEST = 512, 64
+# Columns that are computed together, and the fewest: a vector of the processor.
+_TOGETHER, _FEWEST = 32, 8
 
 
 def suits(lhs: ShapedArray, rhs: ShapedArray, numbers: CanonicalNumbers) -> bool:
@@ -32,7 +35,7 @@ def suits(lhs: ShapedArray, rhs: ShapedArray, numbers: CanonicalNumbers) -> bool
     if max(sizes) < _SMALL or length != lhs.shape[axis] or length == max(sizes):
         return False
     matrix, (place,) = (lhs, contracted[0]) if lhs.size > rhs.size else (rhs, contracted[1])
-    return place == matrix.ndim - 1 or (place == 0 and length % ROWS_AT_A_TIME == 0)
+    return place in (0, matrix.ndim - 1)
 
 
 @functools.cache
@@ -54,16 +57,40 @@ def _product(matrix: Any, vector: Any, axis: int) -> Any:
     if axis:
         rows = lax.reshape(matrix, (rest, vector.size))
         return lax.reduce_sum(lax.mul(rows, lax.broadcast_in_dim(vector, rows.shape, (1,))), (1,))
-    rows, count = lax.reshape(matrix, (vector.size, rest)), vector.size // ROWS_AT_A_TIME
+    return _added_rows(lax.reshape(matrix, (vector.size, rest)), vector)
+
+
+def _added_rows(rows: Any, vector: Any) -> Any:
+    """The sum of rows with a factor each."""
+    count, width = rows.shape
+    length = _block(count)
+    if not length:
+        # Each slice becomes a part of the kernel that reads it.
+        parts = [
+            _added_rows(rows[start : start + _BLOCK], vector[start : start + _BLOCK])
+            for start in range(0, count, _BLOCK)
+        ]
+        return functools.reduce(lax.add, parts)
+    blocks = lax.reshape(rows, (count // length, length, width))
+    factors = lax.reshape(vector, blocks.shape[:2])
+    odd = width % _TOGETHER
+    whole = width - odd if odd % _FEWEST else width
     parts = [
-        lax.mul(
-            lax.slice_in_dim(rows, start, start + count),
-            lax.broadcast_in_dim(
-                lax.slice_in_dim(vector, start, start + count), (count, rest), (0,)
-            ),
-        )
-        for start in range(0, vector.size, count)
+        _added(blocks[:, :, start:stop], factors)
+        for start, stop in ((0, whole), (whole, width))
+        if start < stop
     ]
-    # Fused into the reduction, the additions take up to 25 times as long.
-    added = lax.optimization_barrier(functools.reduce(lax.add, parts))
+    return lax.concatenate(parts, 0) if len(parts) > 1 else parts[0]
+
+
+def _added(blocks: Any, factors: Any) -> Any:
+    products = lax.mul(blocks, lax.broadcast_in_dim(factors, blocks.shape, (0, 1)))
+    # A kernel of its own, which `plugjax_iree.workarounds.streamed_products` knows.
+    added = lax.optimization_barrier(lax.reduce_sum(products, (1,)))
     return lax.reduce_sum(added, (0,))
+
+
+def _block(count: int) -> int:
+    """The length of blocks that a number of rows is divided into; 0 if it is not divided well."""
+    lengths = range(_BLOCK, _SHORTEST - 1, -_FEWEST)
+    return count if count <= _BLOCK else next((n for n in lengths if count % n == 0), 0)

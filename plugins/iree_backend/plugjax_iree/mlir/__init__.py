@@ -34,6 +34,7 @@ from plugjax_iree.mlir.rewriting import (
     insert_barrier,
     insert_barrier_behind,
     insert_operand_barrier,
+    set_parsed_attribute,
     write_number,
 )
 from plugjax_iree.mlir.symbols import rename_outer_symbols, symbol_of
@@ -66,6 +67,7 @@ __all__ = [
     "program_text",
     "reads_whole_axes",
     "rename_outer_symbols",
+    "set_parsed_attribute",
     "shape_of",
     "size_of",
     "symbol_of",

@@ -51,6 +51,13 @@ def constant(mlir: Mlir, before: int, value: str, shape: str) -> int:
     return _written(mlir, b"stablehlo.constant", before, kind, [], named)
 
 
+def set_parsed_attribute(mlir: Mlir, operation: int, name: bytes, text: str) -> None:
+    """Give an operation an attribute, as MLIR writes it."""
+    attribute = mlir.parse_attribute(mlir.context(operation), text_of(text.encode()))
+    assert attribute is not None, text
+    mlir.set_attribute(operation, text_of(name), attribute)
+
+
 def write_number(mlir: Mlir, before: int, number: int) -> int:
     """A constant int32, written before an operation."""
     return constant(mlir, before, str(number), "tensor<i32>")
