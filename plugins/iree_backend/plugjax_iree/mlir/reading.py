@@ -150,14 +150,19 @@ def program_text(mlir: Mlir, module: int) -> str:
         mlir.end_printing(flags)
 
 
+def processor(mlir: Mlir, module: int) -> str:
+    """The processor that LLVM compiles a program for, as MLIR writes it, once IREE has chosen devices; empty if it is for none."""
+    devices = (
+        printed(mlir, o, b"initial_value")
+        for o in operations(mlir, module)
+        if name_of(mlir, o) == b"util.global" and printed(mlir, o, b"type") == "!hal.device"
+    )
+    return next((text for text in devices if '"llvm-cpu"' in text), "")
+
+
 def is_for_processor(mlir: Mlir, module: int) -> bool:
     """Whether LLVM compiles a program for a processor, once IREE has chosen devices."""
-    return any(
-        printed(mlir, o, b"type") == "!hal.device"
-        and '"llvm-cpu"' in printed(mlir, o, b"initial_value")
-        for o in operations(mlir, module)
-        if name_of(mlir, o) == b"util.global"
-    )
+    return bool(processor(mlir, module))
 
 
 _CODES: dict[int, Literal["B", "H", "I", "Q"]] = {1: "B", 2: "H", 4: "I", 8: "Q"}

@@ -16,7 +16,15 @@ from plugjax_iree.mlir import (
     shape_of,
     users,
 )
-from plugjax_iree.mlir.generics import GENERIC, PARALLEL, REDUCTION, Loops, body_of, loops_of
+from plugjax_iree.mlir.generics import (
+    GENERIC,
+    PARALLEL,
+    REDUCTION,
+    Loops,
+    body_of,
+    compilation,
+    loops_of,
+)
 
 _CODE = b"flow.executable"
 _STORED = b"iree_tensor_ext.dispatch.tensor.store"
@@ -36,7 +44,7 @@ def apply(mlir: Mlir, module: int) -> int:
         loops = loops_of(mlir, found[0]) if len(found) == 1 else None
         if loops is not None and _is_product(mlir, found[0], loops):
             (length,) = shape_of(mlir, operands(mlir, found[0])[-1])[-1:]
-            text = _compilation(loops, _columns(loops), length)
+            text = compilation(_tiles(loops, _columns(loops), length))
             set_parsed_attribute(mlir, found[0], b"compilation_info", text)
             count += 1
     return count
@@ -78,23 +86,20 @@ def _multiplies_and_adds(mlir: Mlir, operation: int) -> bool:
     } == {product, arguments[2]}
 
 
-def _compilation(loops: Loops, column: int, length: int) -> str:
+def _tiles(loops: Loops, column: int, length: int) -> dict[str, list[int]]:
     """How many steps of each loop a workgroup takes, a block of rows, and the vector instructions for one; without remainders."""
     at_a_time = next(n for n in _AT_A_TIME if length % n == 0)
     longest = next(n for n in range(_LONGEST, 0, -at_a_time) if length % n == 0)
 
-    def steps(of_others: int, of_columns: int, of_rows: int) -> str:
-        each = [
+    def steps(of_others: int, of_columns: int, of_rows: int) -> list[int]:
+        return [
             of_columns if i == column else of_others if kind == PARALLEL else of_rows
             for i, kind in enumerate(loops.kinds)
         ]
-        return f"[{', '.join(map(str, each))}]"
 
-    tiles = (
-        f"distribution = {steps(1, longest, 0)}, cache_reduction = {steps(0, 0, _ROWS)}, "
-        f"vector_common_parallel = {steps(1, at_a_time, 0)}, vector_reduction = {steps(0, 0, _ROWS)}"
-    )
-    return (
-        f"#iree_codegen.compilation_info<lowering_config = #iree_cpu.lowering_config<{tiles}>, "
-        "translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>>"
-    )
+    return {
+        "distribution": steps(1, longest, 0),
+        "cache_reduction": steps(0, 0, _ROWS),
+        "vector_common_parallel": steps(1, at_a_time, 0),
+        "vector_reduction": steps(0, 0, _ROWS),
+    }
