@@ -43,23 +43,34 @@ def test_the_inverse_error_function_has_the_bits_of_xlas(chunk):
     np.testing.assert_array_equal(found, expected)
 
 
-def rounded_once(x, y, z):
-    """In float64, of float32 numbers."""
-    wide = [v.astype("float64") for v in (x, y, z)]
-    one = (wide[0] * wide[1] + wide[2]).astype("float32")
-    other = (wide[2] + wide[0] * np.float64(0.5)).astype("float32")
-    # These are not exact in float32.
-    third = (wide[0] * np.float64(0.1) + wide[2]).astype("float32")
-    return one, other, third, (wide[0] * wide[1] * wide[2] + wide[0]).astype("float32")
+# Of float64, and whether it is a product and a sum of float32 numbers.
+WIDE = {
+    "product first": (lambda x, y, z: x * y + z, 1),
+    "product last": (lambda x, y, z: z + x * y, 1),
+    "by a half": (lambda x, y, z: x * 0.5 + y, 1),
+    "and an eighth": (lambda x, y, z: x * z + 0.125, 1),
+    "by a number that is none": (lambda x, y, z: x * 0.1 + z, 0),
+    "of a product": (lambda x, y, z: x * y * z + 1, 0),
+    "without a product": (lambda x, y, z: x + y, 0),
+}
 
 
-def test_sums_of_float64_that_are_narrowed(agrees, changes):
+@pytest.mark.parametrize("name", WIDE)
+def test_sums_of_float64_that_are_narrowed(name, agrees, changes):
     rng = np.random.default_rng(0)
-    x, y, z = (rng.normal(size=(64,)).astype("float32") for _ in range(3))
-    x[:4], z[:4] = [np.inf, np.nan, -0.0, 1e-30], [-np.inf, 1, 0.0, 1e-34]
+    arrays = [rng.normal(size=(64,)).astype("float32") for _ in range(3)]
+    for array, special in zip(
+        arrays, ([np.inf, np.nan, -0.0], [1, 1, 1], [-np.inf, 1, 0]), strict=True
+    ):
+        array[:3] = special
+    function, count = WIDE[name]
+
+    def narrowed(*arrays):
+        return function(*(a.astype("float64") for a in arrays)).astype("float32")
+
     with plugjax.enable_x64(True):
-        agrees(rounded_once, x, y, z, rtol=1e-7, atol=0)
-    assert changes["single_roundings"] == 2
+        agrees(narrowed, *arrays, rtol=1e-7, atol=0)
+    assert changes["single_roundings"] == count
 
 
 @pytest.mark.parametrize(("arch", "there"), [("x86-64", False), ("znver3", True)])
