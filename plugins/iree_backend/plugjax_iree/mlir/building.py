@@ -1,6 +1,7 @@
 """Writing operations with regions."""
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from plugjax_iree.mlir.interface import Mlir, Pointer, text_of
 from plugjax_iree.mlir.reading import written_type
@@ -61,9 +62,10 @@ class Builder:
         types: Sequence[int],
         values: Sequence[int],
         regions: Sequence[int] = (),
+        attributes: Mapping[bytes, str] = MappingProxyType({}),
     ) -> list[int]:
         """The results of an operation at the end of the block."""
-        made = self.operation(name, types, values, {}, regions)
+        made = self.operation(name, types, values, attributes, regions)
         self._mlir.append(self.into, made)
         return [self._mlir.result(made, i) for i in range(len(types))]
 

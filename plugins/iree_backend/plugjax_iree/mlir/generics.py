@@ -62,9 +62,12 @@ class Writer(Builder):
     def array(self, shape: Sequence[int], element: int) -> int:
         """The type of an array."""
         written = written_type(self._mlir, element)
-        text = f"tensor<{''.join(f'{n}x' for n in shape)}{written}>"
+        return self.type(f"tensor<{''.join(f'{n}x' for n in shape)}{written}>")
+
+    def type(self, text: str) -> int:
+        """A type as MLIR writes it."""
         found = self._mlir.parse_type(self._context, text_of(text.encode()))
-        assert found is not None
+        assert found is not None, text
         return found
 
     def put(self, operation: int) -> int:

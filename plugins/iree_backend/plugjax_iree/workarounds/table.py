@@ -125,6 +125,18 @@ _LATE = (
         because="they take three to five times as long, and are the same up to rounding",
     ),
     Workaround(
+        "row_updates",
+        Stage.KERNELS,
+        "Scatters of rows read the place of a row for each of its elements, and write number by number.",
+        Effect.UNSEEN,
+        """
+        def program(x):
+            return x.at[jnp.array([2, 0, 2])].add(x[1:])
+        """,
+        "test_row_updates.py::test_values_are_those_of_numpy",
+        because="their kernels take twice as long, and the results are the same",
+    ),
+    Workaround(
         "single_roundings",
         Stage.KERNELS,
         "A product and a sum in one rounding is computed in float64, as StableHLO has no operation for it.",
