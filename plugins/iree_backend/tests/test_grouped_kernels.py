@@ -7,9 +7,10 @@ import plugjax
 import plugjax.numpy as jnp
 from plugjax import lax
 from plugjax_iree import workarounds
-from plugjax_iree.compile import CompileTarget, compile_stablehlo
+from plugjax_iree.compile import CompileTarget, compile_stablehlo, compiler
 
 HOST = CompileTarget()
+UNLINKED = "--iree-hal-link-executables=false"
 X = np.random.default_rng(0).normal(size=(80, 80)).astype(np.float32)
 
 
@@ -62,7 +63,8 @@ def test_other_devices_get_one_kernel_each(target):
 @pytest.mark.parametrize(
     ("target", "flags"),
     [
-        (HOST, ("--iree-hal-link-executables=false",)),
+        (HOST, (UNLINKED, "--iree-llvmcpu-matmul-tile-bytes=2097152")),
+        (CompileTarget("local", "x86-64"), (UNLINKED,)),
         (CompileTarget(extra=("--iree-llvmcpu-target-cpu-features=host",)), ()),
         (CompileTarget("local", "vmvx"), ()),
         (CompileTarget("cuda", "sm_80"), ()),
@@ -70,6 +72,15 @@ def test_other_devices_get_one_kernel_each(target):
 )
 def test_executables_for_processors_are_not_linked(target, flags):
     assert target.process_flags() == flags
+
+
+def test_without_groups_executables_are_linked(monkeypatch):
+    asked = []
+    monkeypatch.setattr(compiler, "compile_elsewhere", lambda *_, process_flags, **__: asked.append(process_flags) or b"")  # fmt: skip
+    compile_stablehlo(text(2), HOST)
+    with workarounds.without(["grouped_kernels"]):
+        compile_stablehlo(text(2), HOST)
+    assert asked == [HOST.process_flags(), ()]
 
 
 def test_what_is_wanted_after_flow_has_one_executable_for_each_kernel():

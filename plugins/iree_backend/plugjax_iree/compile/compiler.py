@@ -28,6 +28,7 @@ from plugjax_iree.compile.target import CompileTarget
 from plugjax_iree.compile.tuning import Step
 from plugjax_iree.mlir.kept_functions import inlined, keeps_functions
 from plugjax_iree.workarounds import Stage
+from plugjax_iree.workarounds.switch import is_on
 
 __all__ = [
     "CompileError",
@@ -80,7 +81,7 @@ def compile_stablehlo(
     """
     elsewhere = subprocess or must_run_elsewhere()
     # Executables that stay apart must be few.
-    process_flags = target.process_flags() if workarounds.active(Stage.KERNELS) else ()
+    process_flags = target.process_flags() if is_on("grouped_kernels") else ()
     compile_with = (
         partial(compile_elsewhere, phase=phase, each_pass=each_pass, process_flags=process_flags)
         if elsewhere
