@@ -28,7 +28,6 @@ from plugjax_iree.compile.target import CompileTarget
 from plugjax_iree.compile.tuning import Step
 from plugjax_iree.mlir.kept_functions import inlined, keeps_functions
 from plugjax_iree.workarounds import Stage
-from plugjax_iree.workarounds.switch import is_on
 
 __all__ = [
     "CompileError",
@@ -81,7 +80,8 @@ def compile_stablehlo(
     """
     elsewhere = subprocess or must_run_elsewhere()
     # Executables that stay apart must be few.
-    process_flags = target.process_flags() if is_on("grouped_kernels") else ()
+    grouped = any(row.name == "grouped_kernels" for row in workarounds.active(Stage.KERNELS))
+    process_flags = target.process_flags() if grouped else ()
     compile_with = (
         partial(compile_elsewhere, phase=phase, each_pass=each_pass, process_flags=process_flags)
         if elsewhere
