@@ -48,6 +48,19 @@ def test_other_types_stay_as_they_are(dtype, agrees, changes):
     assert changes["row_updates"] == 0
 
 
+@pytest.mark.parametrize("rows", [100, 120])
+def test_what_is_computed_in_the_kernel_stays_there(rows, agrees, changes):
+    rng = np.random.default_rng(0)
+    x, values = (rng.normal(size=(n, 16)).astype("float32") for n in (50, rows))
+    places = rng.integers(0, 50, rows)
+    agrees(
+        lambda x, i, v: (x.at[i].add(v * 2), jnp.zeros_like(x).at[i].add(v), (x * 2).at[i].add(v)),
+        *(x, places, values),
+        rtol=1e-5,
+        atol=1e-5,
+    )
+
+
 def gradient_of_a_table(x, i, rows):
     return plugjax.grad(lambda x: (jnp.tanh(x[i]) * rows).sum())(x)
 

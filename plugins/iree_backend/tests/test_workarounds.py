@@ -6,7 +6,7 @@ import pytest
 import plugjax
 import plugjax.numpy as jnp
 from plugjax import lax, random
-from plugjax_iree.compile import CompileError, CompileTarget, pipeline, tuning
+from plugjax_iree.compile import CompileTarget, pipeline, tuning
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(4, 4)).astype(np.float32)
@@ -346,11 +346,11 @@ def scattered(x, places, values):
     return x.at[places % 10].add(values * 2, mode="drop")
 
 
-@pytest.mark.parametrize(("rows", "count"), [(8, 0), (800, 2)])
-def test_large_values_of_a_scatter_are_computed_before(rows, count, changes, agrees):
-    x, values = np.ones((900, 16), np.float32), np.ones((rows, 16), np.float32)
+@pytest.mark.parametrize("rows", [8, 800])
+@pytest.mark.parametrize("width", [12, 16])
+def test_scatters_of_values_that_are_computed(rows, width, agrees):
+    x, values = np.ones((900, width), np.float32), np.ones((rows, width), np.float32)
     agrees(scattered, x, np.arange(rows, dtype=np.int32), values, rtol=1e-6, atol=0)
-    assert changes["scattered_values"] == count
 
 
 def test_a_scatter_of_large_values_is_compiled_at_the_first_attempt():
@@ -359,5 +359,3 @@ def test_a_scatter_of_large_values_is_compiled_at_the_first_attempt():
     target = CompileTarget()
     flags = ("--iree-input-type=stablehlo", *target.flags(), *next(iter(tuning.steps(text, target))).tuning)  # fmt: skip
     assert pipeline.compile_elsewhere(text, flags)
-    with pytest.raises(CompileError, match="exceeded stack allocation limit"):
-        pipeline.compile_elsewhere(text, flags, without=["scattered_values"])

@@ -1,11 +1,13 @@
 """Scatters of rows: ``x.at[i].add(rows)``.
 
 IREE 3.13 reads the place of a row again for each of its elements, since the row may have overwritten it, and so adds number by number. Written as a loop over
-the rows, which reads a place once, they are added by vector instructions.
+the rows, which reads a place once, they are added by vector instructions. Each workgroup would run the whole loop: so nothing else may be in the kernel, or there
+would be several.
 """
 
 from plugjax_iree.mlir import (
     Mlir,
+    defining_op,
     is_for_processor,
     name_of,
     named,
@@ -13,12 +15,15 @@ from plugjax_iree.mlir import (
     operations,
     printed,
     shape_of,
+    users,
     written_type,
 )
 from plugjax_iree.mlir.generics import Writer, body_of
 
 _CODE = b"flow.executable"
 _SCATTER = b"iree_linalg_ext.scatter"
+_LOADED = b"iree_tensor_ext.dispatch.tensor.load"
+_STORED = b"iree_tensor_ext.dispatch.tensor.store"
 # Elements of a row, a power of 2.
 _SHORTEST, _LONGEST = 4, 64
 _TYPES = ("i32", "i64", "f32", "f64")
@@ -58,8 +63,13 @@ def _is_of_rows(mlir: Mlir, scatter: int) -> bool:
     width = shape[1]
     arguments, body = body_of(mlir, scatter)
     simple = len(body) == 1 or (len(body) == 2 and set(operands(mlir, body[0])) == set(arguments))
+    origins = [defining_op(mlir, value) for value in operands(mlir, scatter)]
+    apart = all(origin is not None and name_of(mlir, origin) == _LOADED for origin in origins) and [
+        name_of(mlir, user) for user in users(mlir, mlir.result(scatter, 0))
+    ] == [_STORED]
     return (
         simple
+        and apart
         and printed(mlir, scatter, b"dimension_map") == "array<i64: 0>"
         and min(*shape, *shape_of(mlir, target)) > 0
         and kind in _TYPES

@@ -166,19 +166,6 @@ INLINED_AND_STABLEHLO = (
         "test_workarounds.py::test_values_are_those_of_numpy",
     ),
     Workaround(
-        "scattered_values",
-        Stage.STABLEHLO,
-        'Large values that are computed for a scatter are put on the stack of its kernel, which is refused ("exceeded stack allocation limit"); without optimization level O2 they are not.',
-        Effect.UNSEEN,
-        """
-        def program(x):
-            x = jnp.tile(x, (250, 8))
-            return x.at[jnp.arange(500) * 2].add(x[:500] * 2)
-        """,
-        "test_workarounds.py::test_large_values_of_a_scatter_are_computed_before",
-        because="it is compiled twice, and its results are the same",
-    ),
-    Workaround(
         "nested_pads",
         Stage.STABLEHLO,
         "Padding of a padded array is joined with it, and loses the places between the elements.",
