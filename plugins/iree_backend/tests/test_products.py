@@ -369,6 +369,23 @@ def test_products_that_go_through_memory_in_order(shape, count, agrees, changes)
     assert changes["streamed_products"] == count
 
 
+def test_sums_of_what_a_few_numbers_scale(agrees):
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(16, 40)).astype(np.float32), np.float32(1.5)
+    z = rng.normal(size=40).astype(np.float32)
+
+    def program(x, y, z):
+        return (
+            (x * y).sum(0),
+            (x * y).sum(),
+            (x + z).sum(0),
+            (z * y).sum(),
+            (x * z[:16, None]).sum(0),
+        )
+
+    agrees(program, x, y, z, rtol=1e-5, atol=1e-5)
+
+
 @pytest.mark.parametrize("shape", [(512, 600), (8, 40000), (520, 700), (1024, 16, 20), (515, 600)])
 def test_sums_of_rows(shape, agrees):
     x = np.random.default_rng(0).normal(size=shape).astype(np.float32)

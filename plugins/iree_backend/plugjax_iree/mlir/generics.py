@@ -37,7 +37,8 @@ def loops_of(mlir: Mlir, operation: int) -> Loops | None:
         if not all(axis in names for axis in axes) or len(set(axes)) < len(axes):
             return None
         maps.append(tuple(map(names.index, axes)))
-    return Loops(kinds, tuple(maps))
+    # The pattern does not match maps with parentheses.
+    return Loops(kinds, tuple(maps)) if len(maps) == mlir.operand_count(operation) else None
 
 
 def body_of(mlir: Mlir, operation: int) -> tuple[list[int], list[int]]:

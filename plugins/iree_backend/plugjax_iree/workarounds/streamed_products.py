@@ -64,11 +64,11 @@ def _is_product(mlir: Mlir, operation: int, loops: Loops) -> bool:
     factors = {(*others, row), (*others, row, column)}
     *arrays, into = operands(mlir, operation)
     shape = shape_of(mlir, into)
-    rows = next(shape_of(mlir, a)[len(others)] for a in arrays)
+    if set(loops.maps[:2]) != factors or loops.maps[-1] != (*others, column):
+        return False
+    rows = shape_of(mlir, arrays[0])[len(others)]
     return (
-        set(loops.maps[:2]) == factors
-        and loops.maps[-1] == (*others, column)
-        and all(size > 0 for size in shape)
+        all(size > 0 for size in shape)
         and rows % _ROWS == shape[-1] % _AT_A_TIME[-1] == 0
         and [name_of(mlir, u) for u in users(mlir, mlir.result(operation, 0))] == [_STORED]
         and _multiplies_and_adds(mlir, operation)
