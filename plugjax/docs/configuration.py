@@ -32,6 +32,7 @@ OTHERS = (
     ("XLA_FLAGS", "flags of XLA, by spaces", "XLA reads them when it starts; `--xla_force_host_platform_device_count=n` makes n devices of a processor on every backend"),
     ("TPU_LIBRARY_PATH", "a path", "libtpu, in place of the installed package's"),
     ("TF_CPP_MIN_LOG_LEVEL", "0 to 3", "the least severe message of XLA and MLIR that is shown; plugjax sets 1 if it is not set"),
+    ("TMPDIR", "a folder", "IREE writes the libraries there that it loads, and removes them; `/tmp` if it is not set"),
     ("TEST_UNDECLARED_OUTPUTS_DIR", "a folder", "where dumps go if their folder is given as `sponge`"),
     ("JAX_COORDINATOR_ADDRESS", "host:port", "as PLUGJAX_COORDINATOR_ADDRESS, where that is not set"),
     ("SLURM_JOB_ID", "set by Slurm", "`distributed.initialize` derives the port where the processes meet"),

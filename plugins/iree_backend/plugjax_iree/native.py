@@ -4,7 +4,10 @@ The compiler costs about 190 ms and 64 MB, the runtime 4 ms; a process that only
 pays neither, and one that runs cached modules never loads the compiler.
 """
 
+import os
 from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
 from types import ModuleType
 
 
@@ -16,6 +19,17 @@ def runtime() -> ModuleType:
     from iree._runtime.libs import _runtime  # noqa: PLC0415 - named lazy-loading point
 
     return _runtime
+
+
+def compiler_package() -> Path | None:
+    """The folder of ``iree.compiler``, which is not imported; ``None`` if it is not installed."""
+    found = find_spec("iree.compiler")
+    return None if found is None or found.origin is None else Path(found.origin).parent
+
+
+def temporary_folder() -> str:
+    """Where the runtime writes the libraries that it loads, by its own rule."""
+    return os.environ.get("TMPDIR", "/tmp")
 
 
 @cache

@@ -91,6 +91,18 @@ def test_without_what_it_takes_modules_are_embedded(name, found, monkeypatch):
     assert EMBEDDED in compile_stablehlo(REMAINDERS, CompileTarget(), here=True)
 
 
+def test_elsewhere_than_on_linux_nothing_is_looked_for(monkeypatch):
+    monkeypatch.setattr(linking.sys, "platform", "darwin")
+    for name in ("_linker", "_libraries", "_runs_temporary_files"):
+        monkeypatch.setattr(linking, name, pytest.fail)
+    assert linking.flags() == ()
+
+
+def test_a_temporary_folder_that_does_not_exist(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "missing"))
+    assert linking.flags() == ()
+
+
 def test_no_files_are_left(tmp_path):
     script = """if True:
         import numpy as np, plugjax

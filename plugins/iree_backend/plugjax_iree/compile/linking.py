@@ -7,11 +7,11 @@ them each time: a quarter of the time of a small program. A module that runs in 
 import os
 import shlex
 import sys
-import tempfile
 from collections.abc import Sequence
 from functools import cache
-from importlib import util
 from pathlib import Path
+
+from plugjax_iree import native
 
 _MAPS = Path("/proc/self/maps")
 _LIBRARIES = ("libm.so.6", "libc.so.6")
@@ -27,6 +27,8 @@ def flags() -> tuple[str, ...]:
 
     Differs from the embedded form, which needs no library: the module belongs to this machine, and is loaded from a temporary file.
     """
+    if sys.platform != "linux":
+        return ()
     linker, libraries = _linker(), _libraries()
     if linker is None or len(libraries) < len(_LIBRARIES) or not _runs_temporary_files():
         return ()
@@ -36,12 +38,10 @@ def flags() -> tuple[str, ...]:
 
 
 def _linker() -> Path | None:
-    """LLD, which comes with the compiler. The compiler's package is not imported."""
-    found = util.find_spec("iree.compiler") if sys.platform == "linux" else None
-    if found is None or found.origin is None:
-        return None
-    linker = Path(found.origin).parent / "_mlir_libs" / "iree-lld"
-    return linker if os.access(linker, os.X_OK) else None
+    """LLD, which comes with the compiler."""
+    package = native.compiler_package()
+    linker = package and package / "_mlir_libs" / "iree-lld"
+    return linker if linker and os.access(linker, os.X_OK) else None
 
 
 def _libraries() -> Sequence[str]:
@@ -51,5 +51,6 @@ def _libraries() -> Sequence[str]:
 
 
 def _runs_temporary_files() -> bool:
-    """Whether code in temporary files may run: some systems forbid it."""
-    return not os.statvfs(tempfile.gettempdir()).f_flag & os.ST_NOEXEC
+    """Whether code in temporary files may be written and run: some systems forbid it."""
+    folder = native.temporary_folder()
+    return os.access(folder, os.W_OK) and not os.statvfs(folder).f_flag & os.ST_NOEXEC

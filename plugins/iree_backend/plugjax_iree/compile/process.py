@@ -10,7 +10,6 @@ A request and its answer are a header in JSON and a body in bytes. The helper en
 from __future__ import annotations
 
 import atexit
-import importlib.util
 import json
 import os
 import signal
@@ -22,6 +21,8 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
+
+from plugjax_iree import native
 
 _LENGTHS = struct.Struct("<QQ")
 _HELPER = Path(__file__).with_name("helper.py")
@@ -237,8 +238,8 @@ def _exactly(stream: IO[bytes], length: int) -> bytes:
 
 
 def _compiler_folder() -> str:
-    """The folder that ``iree.compiler`` lies in. The package is not imported."""
-    found = importlib.util.find_spec("iree.compiler")
-    if found is None or found.origin is None:
+    """The folder that ``iree.compiler`` lies in."""
+    package = native.compiler_package()
+    if package is None:
         raise ModuleNotFoundError("iree.compiler is not installed: pip install plugjax-iree")
-    return str(Path(found.origin).parent.parent.parent)
+    return str(package.parent.parent)

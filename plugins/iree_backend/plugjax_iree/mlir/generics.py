@@ -1,7 +1,7 @@
 """Operations of ``linalg`` on whole arrays: reading their loops, and writing new ones."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from plugjax_iree.mlir.building import Builder
@@ -46,15 +46,6 @@ def body_of(mlir: Mlir, operation: int) -> tuple[list[int], list[int]]:
     (block,) = blocks(mlir, operation)
     count = mlir.argument_count(block)
     return [mlir.argument(block, i) for i in range(count)], list(in_block(mlir, block))
-
-
-def compilation(tiles: Mapping[str, Sequence[int]]) -> str:
-    """The attribute that says how LLVM's code goes through the loops of an operation, for each level of tiles; 0 leaves a loop whole."""
-    levels = ", ".join(f"{level} = {list(sizes)}" for level, sizes in tiles.items())
-    return (
-        f"#iree_codegen.compilation_info<lowering_config = #iree_cpu.lowering_config<{levels}>, "
-        "translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>>"
-    )
 
 
 class Writer(Builder):

@@ -3,6 +3,8 @@
 import contextlib
 import os
 
+from plugjax_iree import native
+
 # In a module whose code is a library of the system.
 LIBRARY = b"system-elf"
 _PREFIX = "iree_dylib_"
@@ -16,7 +18,7 @@ def remove_reservations() -> None:
     """
     with (
         contextlib.suppress(OSError, AttributeError),
-        os.scandir(os.environ.get("TMPDIR", "/tmp")) as entries,
+        os.scandir(native.temporary_folder()) as entries,
     ):
         for entry in entries:
             if entry.name.startswith(_PREFIX):

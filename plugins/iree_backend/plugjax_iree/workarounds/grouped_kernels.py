@@ -13,8 +13,8 @@ from plugjax_iree.mlir import (
     rename_outer_symbols,
     symbol_of,
 )
+from plugjax_iree.mlir.kernels import CODE
 
-_CODE = b"flow.executable"
 _EXPORT = b"flow.executable.export"
 _MODULE = b"builtin.module"
 _FUNCTION = b"func.func"
@@ -30,7 +30,7 @@ def apply(mlir: Mlir, module: int) -> int:
     if not is_for_processor(mlir, module):
         return 0
     found = list(operations(mlir, module))
-    kernels = [o for o in found if name_of(mlir, o) == _CODE and _is_plain(mlir, o)]
+    kernels = [o for o in found if name_of(mlir, o) == CODE and _is_plain(mlir, o)]
     count = max(1, min(_MOST_GROUPS, len(kernels) // _SMALLEST_GROUP))
     homes = [(symbol_of(mlir, kernel), _parts(mlir, kernel)) for kernel in kernels[:count]]
     names = {}
@@ -38,7 +38,7 @@ def apply(mlir: Mlir, module: int) -> int:
         home, (export, code) = homes[i % count]
         names[symbol_of(mlir, kernel)] = home
         _move(mlir, kernel, export, code)
-    for call in list(named(mlir, module, _KERNEL, outside=_CODE)):
+    for call in list(named(mlir, module, _KERNEL, outside=CODE)):
         rename_outer_symbols(mlir, call, b"entry_points", names)
     return len(names)
 

@@ -13,9 +13,9 @@ from plugjax_iree.mlir import (
     operands,
     operations,
 )
+from plugjax_iree.mlir.kernels import CODE
 
 _BARRIER = b"util.optimization_barrier"
-_CODE = b"flow.executable"
 _PROGRAMS = (b"scf.for", b"scf.if", b"scf.index_switch", b"scf.while")
 _ENDS = (b"scf.condition", b"scf.yield", b"util.return")
 
@@ -25,7 +25,7 @@ def apply(mlir: Mlir, module: int) -> int:
     return sum(
         _separate(mlir, block, set())
         for function in operations(mlir, module)
-        if name_of(mlir, function) != _CODE
+        if name_of(mlir, function) != CODE
         for block in blocks(mlir, function)
     )
 

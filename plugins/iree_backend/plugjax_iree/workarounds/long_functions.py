@@ -4,19 +4,10 @@ IREE 3.13 computes one vector of elements after the other. In a long function mo
 quarters of the time.
 """
 
-from plugjax_iree.mlir import (
-    Mlir,
-    is_for_processor,
-    name_of,
-    named,
-    operands,
-    operations,
-    set_parsed_attribute,
-    shape_of,
-)
-from plugjax_iree.mlir.generics import GENERIC, PARALLEL, body_of, compilation, loops_of
+from plugjax_iree.mlir import Mlir, operands, shape_of
+from plugjax_iree.mlir.generics import PARALLEL, body_of, loops_of
+from plugjax_iree.mlir.kernels import alone_in_kernels, longest_tile, tile
 
-_CODE = b"flow.executable"
 _LONG = 100
 # Elements of two vectors of 256 bits, and those that one workgroup computes.
 _AT_A_TIME, _LONGEST = 16, 4096
@@ -24,20 +15,12 @@ _AT_A_TIME, _LONGEST = 16, 4096
 
 def apply(mlir: Mlir, module: int) -> int:
     """Say how many elements such kernels compute at a time; returns their number."""
-    if not is_for_processor(mlir, module):
-        return 0
-    count = 0
-    for code in operations(mlir, module):
-        if name_of(mlir, code) != _CODE:
-            continue
-        found = list(named(mlir, code, GENERIC))
-        if len(found) == 1 and _is_long(mlir, found[0]):
-            (size,) = shape_of(mlir, operands(mlir, found[0])[-1])
-            longest = next(n for n in range(_LONGEST, 0, -_AT_A_TIME) if size % n == 0)
-            tiles = {"distribution": [longest], "vector_common_parallel": [_AT_A_TIME]}
-            set_parsed_attribute(mlir, found[0], b"compilation_info", compilation(tiles))
-            count += 1
-    return count
+    found = [o for o in alone_in_kernels(mlir, module) if _is_long(mlir, o)]
+    for operation in found:
+        (size,) = shape_of(mlir, operands(mlir, operation)[-1])
+        longest = longest_tile(size, _LONGEST, _AT_A_TIME)
+        tile(mlir, operation, {"distribution": [longest], "vector_common_parallel": [_AT_A_TIME]})
+    return len(found)
 
 
 def _is_long(mlir: Mlir, operation: int) -> bool:

@@ -6,17 +6,7 @@ at a distance of `LANES` are reduced first, and the `LANES` numbers that are lef
 A product that is added is taken for a product of matrices thereby, and computed number by number. With a zero added it is not.
 """
 
-from plugjax_iree.mlir import (
-    Mlir,
-    defining_op,
-    is_for_processor,
-    name_of,
-    named,
-    operands,
-    operations,
-    shape_of,
-    users,
-)
+from plugjax_iree.mlir import Mlir, defining_op, name_of, operands, shape_of, users
 from plugjax_iree.mlir.generics import (
     FILL,
     GENERIC,
@@ -27,11 +17,10 @@ from plugjax_iree.mlir.generics import (
     body_of,
     loops_of,
 )
+from plugjax_iree.mlir.kernels import in_kernels, is_loaded
 
 LANES = 8
 _SHORTEST = 4 * LANES
-_CODE = b"flow.executable"
-_LOADED = b"iree_tensor_ext.dispatch.tensor.load"
 _SUMS = {b"arith.addf": "0.0", b"arith.addi": "0"}
 _PRODUCT = b"arith.mulf"
 # They give the same with what they begin with once or more often.
@@ -54,15 +43,8 @@ _IDEMPOTENT = tuple(
 
 def apply(mlir: Mlir, module: int) -> int:
     """Reduce rows in lanes; returns how many reductions do."""
-    if not is_for_processor(mlir, module):
-        return 0
-    found = [
-        operation
-        for code in operations(mlir, module)
-        if name_of(mlir, code) == _CODE
-        for operation in named(mlir, code, GENERIC)
-    ]
-    return sum(_reduce_in_lanes(mlir, operation) for operation in found)
+    kernels = in_kernels(mlir, module, GENERIC)
+    return sum(_reduce_in_lanes(mlir, operation) for found in kernels for operation in found)
 
 
 def _reduce_in_lanes(mlir: Mlir, operation: int) -> bool:
@@ -117,11 +99,8 @@ def _row(mlir: Mlir, operation: int, loops: Loops) -> int | None:
     rows = set()
     for axes, array in zip(loops.maps[:-1], operands(mlir, operation), strict=False):
         if axes and loops.kinds[axes[-1]] == REDUCTION:
-            origin = defining_op(mlir, array)
             size = shape_of(mlir, array)[-1]
-            if origin is None or name_of(mlir, origin) != _LOADED:
-                return None
-            if size % LANES or size < _SHORTEST:
+            if size % LANES or size < _SHORTEST or not is_loaded(mlir, array):
                 return None
             rows.add(axes[-1])
     if len(rows) != 1:

@@ -5,25 +5,11 @@ the rows, which reads a place once, they are added by vector instructions. Each 
 would be several.
 """
 
-from plugjax_iree.mlir import (
-    Mlir,
-    defining_op,
-    is_for_processor,
-    name_of,
-    named,
-    operands,
-    operations,
-    printed,
-    shape_of,
-    users,
-    written_type,
-)
+from plugjax_iree.mlir import Mlir, name_of, operands, printed, shape_of, written_type
 from plugjax_iree.mlir.generics import Writer, body_of
+from plugjax_iree.mlir.kernels import in_kernels, is_loaded, is_stored_only
 
-_CODE = b"flow.executable"
 _SCATTER = b"iree_linalg_ext.scatter"
-_LOADED = b"iree_tensor_ext.dispatch.tensor.load"
-_STORED = b"iree_tensor_ext.dispatch.tensor.store"
 # Elements of a row, a power of 2.
 _SHORTEST, _LONGEST = 4, 64
 _TYPES = ("i32", "i64", "f32", "f64")
@@ -35,17 +21,10 @@ _WRITTEN = {**_ROW, b"operandSegmentSizes": "array<i32: 1, 1, 2, 0>"}
 
 def apply(mlir: Mlir, module: int) -> int:
     """Write them as loops; returns their number."""
-    if not is_for_processor(mlir, module):
-        return 0
-    found = [
-        operation
-        for code in operations(mlir, module)
-        if name_of(mlir, code) == _CODE
-        for operation in named(mlir, code, _SCATTER)
-        if _is_of_rows(mlir, operation)
-    ]
-    for operation in found:
-        _write_loop(mlir, operation)
+    kernels = in_kernels(mlir, module, _SCATTER)
+    found = [scatter for kernel in kernels for scatter in kernel if _is_of_rows(mlir, scatter)]
+    for scatter in found:
+        _write_loop(mlir, scatter)
     return len(found)
 
 
@@ -63,10 +42,9 @@ def _is_of_rows(mlir: Mlir, scatter: int) -> bool:
     width = shape[1]
     arguments, body = body_of(mlir, scatter)
     simple = len(body) == 1 or (len(body) == 2 and set(operands(mlir, body[0])) == set(arguments))
-    origins = [defining_op(mlir, value) for value in operands(mlir, scatter)]
-    apart = all(origin is not None and name_of(mlir, origin) == _LOADED for origin in origins) and [
-        name_of(mlir, user) for user in users(mlir, mlir.result(scatter, 0))
-    ] == [_STORED]
+    apart = is_stored_only(mlir, scatter) and all(
+        is_loaded(mlir, value) for value in (updates, places, target)
+    )
     return (
         simple
         and apart

@@ -7,10 +7,10 @@ execution region". With a barrier behind it, the kernel runs once.
 from collections.abc import Iterator
 
 from plugjax_iree.mlir import Mlir, in_block, insert_barrier, name_of, named, users
+from plugjax_iree.mlir.kernels import CODE
 
 _KERNEL = b"flow.dispatch"
 _BARRIER = b"util.optimization_barrier"
-_CODE = b"flow.executable"
 _VIEW = b"flow.tensor.reshape"
 _READ_BACK = b"flow.tensor.load"
 
@@ -18,7 +18,7 @@ _READ_BACK = b"flow.tensor.load"
 def apply(mlir: Mlir, module: int) -> int:
     """Insert barriers; returns their number."""
     count = 0
-    for kernel in list(named(mlir, module, _KERNEL, outside=_CODE)):
+    for kernel in list(named(mlir, module, _KERNEL, outside=CODE)):
         results = [mlir.result(kernel, i) for i in range(mlir.result_count(kernel))]
         if not mlir.operand_count(kernel) and _is_read_apart(mlir, results):
             for result in results:

@@ -12,18 +12,15 @@ import numpy as np
 from plugjax_iree.mlir import (
     Mlir,
     defining_op,
-    is_for_processor,
     name_of,
-    named,
     operands,
-    operations,
     printed,
     processor,
     written_type,
 )
 from plugjax_iree.mlir.generics import GENERIC, Writer, body_of
+from plugjax_iree.mlir.kernels import in_kernels
 
-_CODE = b"flow.executable"
 _WIDER, _NARROWER, _CONSTANT = b"arith.extf", b"arith.truncf", b"arith.constant"
 _SUM, _PRODUCT, _FUSED = b"arith.addf", b"arith.mulf", b"math.fma"
 
@@ -37,14 +34,11 @@ class _Narrow(NamedTuple):
 
 def apply(mlir: Mlir, module: int) -> int:
     """Use the operation where the processor has it; returns how often."""
-    if not is_for_processor(mlir, module) or not _has_operation(processor(mlir, module)):
+    if not _has_operation(processor(mlir, module)):
         return 0
-    count = 0
-    for code in operations(mlir, module):
-        if name_of(mlir, code) == _CODE:
-            for operation in named(mlir, code, GENERIC):
-                count += sum(_fuse(mlir, o) for o in _roundings(mlir, operation))
-    return count
+    kernels = in_kernels(mlir, module, GENERIC)
+    roundings = [o for found in kernels for g in found for o in _roundings(mlir, g)]
+    return sum(_fuse(mlir, rounding) for rounding in roundings)
 
 
 def _has_operation(described: str) -> bool:

@@ -4,18 +4,10 @@ IREE 3.13 takes it for one operation, which it divides into reductions when it t
 `plugjax_iree.workarounds.row_reductions`.
 """
 
-from plugjax_iree.mlir import (
-    Mlir,
-    is_for_processor,
-    name_of,
-    named,
-    operations,
-    printed,
-    shape_of,
-)
+from plugjax_iree.mlir import Mlir, printed, shape_of
 from plugjax_iree.mlir.generics import PARALLEL, REDUCTION, Loops, Writer
+from plugjax_iree.mlir.kernels import in_kernels
 
-_CODE = b"flow.executable"
 _SOFTMAX = b"linalg.softmax"
 # Minus infinity, of a float of so many bits.
 _LOWEST = {32: "0xFF800000", 64: "0xFFF0000000000000"}
@@ -23,17 +15,10 @@ _LOWEST = {32: "0xFF800000", 64: "0xFFF0000000000000"}
 
 def apply(mlir: Mlir, module: int) -> int:
     """Divide them; returns their number."""
-    if not is_for_processor(mlir, module):
-        return 0
-    found = [
-        operation
-        for code in operations(mlir, module)
-        if name_of(mlir, code) == _CODE
-        for operation in named(mlir, code, _SOFTMAX)
-        if _is_of_rows(mlir, operation)
-    ]
-    for operation in found:
-        _divide(mlir, operation)
+    kernels = in_kernels(mlir, module, _SOFTMAX)
+    found = [softmax for kernel in kernels for softmax in kernel if _is_of_rows(mlir, softmax)]
+    for softmax in found:
+        _divide(mlir, softmax)
     return len(found)
 
 
