@@ -345,6 +345,8 @@ VECTORS = {
     "blocks of rows": ((1200, 40), (1200,), "ji,j->i"),
     "blocks and a rest": ((1031, 35), (1031,), "ji,j->i"),
     "many rows": ((70000, 8), (70000,), "ji,j->i"),
+    "many rows and a rest": ((70001, 3), (70001,), "ji,j->i"),
+    "blocks of no divisor": ((40024, 8), (40024,), "ji,j->i"),
     "few columns": ((6000, 3), (6000,), "ji,j->i"),
     "long": ((3, 40000), (40000,), "ij,j->i"),
 }
@@ -357,6 +359,20 @@ def test_matrices_and_vectors(name, agrees):
     rng = np.random.default_rng(0)
     x, y = (rng.normal(size=size).astype(np.float32) for size in (left, right))
     agrees(lambda x, y: jnp.einsum(spelled, x, y), x, y, rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("rows", [70000, 70001, 40024, 4001])
+def test_kernels_do_not_grow_with_the_rows(rows):
+    def program(x, y):
+        return y @ x
+
+    shapes = (
+        plugjax.ShapeDtypeStruct((rows, 8), "float32"),
+        plugjax.ShapeDtypeStruct((rows,), "float32"),
+    )
+    with plugjax.default_device("iree"):
+        text = plugjax.jit(program).lower(*shapes).as_text()
+    assert 2 <= text.count("stablehlo.reduce") <= 16
 
 
 @pytest.mark.parametrize(

@@ -48,11 +48,11 @@ IN_LANES = [
     (lambda x: plugjax.nn.logsumexp(x, -1), [(6, 64)], 2),
     (plugjax.nn.softmax, [(6, 64)], 2),
     (plugjax.nn.softmax, [(2, 3, 4, 64)], 2),
-    (with_special_values, [(6, 64)], 3),
+    (with_special_values, [(6, 64)], 5),
     (plugjax.vmap(lambda x: x.sum(-1), 1), [(6, 4, 64)], 1),
-    (plugjax.grad(lambda x: (plugjax.nn.softmax(x) ** 2).sum()), [(6, 64)], 2),
-    (plugjax.grad(lambda x: (layer_norm(x) ** 3).sum()), [(6, 64)], 2),
-    (lambda x: lax.scan(lambda c, r: (c + r.sum(), r.max()), 0.0, x), [(4, 64)], 1),
+    (plugjax.grad(lambda x: (plugjax.nn.softmax(x) ** 2).sum()), [(6, 64)], 5),
+    (plugjax.grad(lambda x: (layer_norm(x) ** 3).sum()), [(6, 64)], 3),
+    (lambda x: lax.scan(lambda c, r: (c + r.sum(), r.max()), 0.0, x), [(4, 64)], 2),
 ]
 # Those that are not: of short rows, of columns, of two results, and what a kernel computes itself.
 NOT_IN_LANES = [
@@ -69,7 +69,7 @@ NOT_IN_LANES = [
 @pytest.mark.parametrize(("function", "shapes", "count"), IN_LANES)
 def test_values_are_those_of_numpy(function, shapes, count, agrees, changes):
     agrees(function, *(drawn(*shape) for shape in shapes), rtol=2e-5, atol=2e-5)
-    assert changes["row_reductions"] >= count
+    assert changes["row_reductions"] == count
 
 
 @pytest.mark.parametrize(("function", "shapes"), NOT_IN_LANES)
@@ -90,7 +90,7 @@ def test_64_bits(agrees, changes):
         agrees(lambda x: (x.sum(-1), plugjax.nn.softmax(x)), x, rtol=1e-13, atol=1e-13)
         i = (x * 1e9).astype("int64")
         agrees(lambda i: (i.sum(-1), i.max(-1)), i, rtol=0, atol=0)
-    assert changes["row_reductions"] >= 5
+    assert changes["row_reductions"] == 5
 
 
 def test_sums_that_begin_with_another_number(agrees):

@@ -59,6 +59,7 @@ def test_what_is_computed_in_the_kernel_stays_there(rows, agrees, changes):
         rtol=1e-5,
         atol=1e-5,
     )
+    assert changes["row_updates"] == 1
 
 
 def gradient_of_a_table(x, i, rows):

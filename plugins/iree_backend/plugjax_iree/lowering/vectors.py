@@ -21,6 +21,8 @@ from plugjax.lax.dot import CanonicalNumbers
 _SMALL = 1 << 14
 # Rows that are added one after the other: more are not added as accurately, and fewer are not worth a block.
 _BLOCK, _SHORTEST = 512, 64
+# Kernels that a number of rows without a divisor is divided into, each of one block; with more rows, into one of many blocks and a rest.
+_MOST_SLICES = 8
 # Columns that are computed together, and the fewest: a vector of the processor.
 _TOGETHER, _FEWEST = 32, 8
 
@@ -66,9 +68,10 @@ def _added_rows(rows: Any, vector: Any) -> Any:
     length = _block(count)
     if not length:
         # Each slice becomes a part of the kernel that reads it.
+        step = _BLOCK if count <= _MOST_SLICES * _BLOCK else count - count % _BLOCK
         parts = [
-            _added_rows(rows[start : start + _BLOCK], vector[start : start + _BLOCK])
-            for start in range(0, count, _BLOCK)
+            _added_rows(rows[start : start + step], vector[start : start + step])
+            for start in range(0, count, step)
         ]
         return functools.reduce(lax.add, parts)
     blocks = lax.reshape(rows, (count // length, length, width))

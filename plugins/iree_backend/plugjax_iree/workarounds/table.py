@@ -122,7 +122,7 @@ _LATE = (
             return x[0] @ jnp.tile(x, (1, 8192))
         """,
         "test_products.py::test_matrices_and_vectors",
-        because="they take three to five times as long, and are the same up to rounding",
+        because="the largest take up to ten times as long, and are the same up to rounding",
     ),
     Workaround(
         "row_updates",
@@ -134,7 +134,7 @@ _LATE = (
             return x.at[jnp.array([2, 0, 2])].add(x[1:])
         """,
         "test_row_updates.py::test_values_are_those_of_numpy",
-        because="their kernels take twice as long, and the results are the same",
+        because="a call takes 1.4 times as long, and the results are the same",
     ),
     Workaround(
         "single_roundings",
