@@ -32,6 +32,11 @@ def temporary_folder() -> str:
     return os.environ.get("TMPDIR", "/tmp")
 
 
+def is_linked(vmfb: bytes) -> bool:
+    """Whether the code of a module is a library of the system, which the runtime writes to a temporary file."""
+    return b"system-elf" in vmfb
+
+
 @cache
 def compiler() -> ModuleType:
     """The ctypes binding of ``libIREECompiler`` (``Session``, ``Source``, ``_dylib`` ...)."""

@@ -9,6 +9,7 @@ import pytest
 
 import plugjax
 from plugjax_iree.compile import CompileTarget, compile_stablehlo, linking
+from plugjax_iree.compile.written import read_module, write_module
 from plugjax_iree.runtime import open_device
 
 LIBRARY, EMBEDDED = b"system-elf", b"embedded-elf"
@@ -30,9 +31,14 @@ pytestmark = pytest.mark.skipif(
 @pytest.fixture(autouse=True)
 def found_again():
     """What is found is kept for the process; tests change what there is."""
-    linking.flags.cache_clear()
+    forget()
     yield
+    forget()
+
+
+def forget():
     linking.flags.cache_clear()
+    linking.surroundings.cache_clear()
 
 
 def results(vmfb):
@@ -101,6 +107,32 @@ def test_elsewhere_than_on_linux_nothing_is_looked_for(monkeypatch):
 def test_a_temporary_folder_that_does_not_exist(tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path / "missing"))
     assert linking.flags() == ()
+
+
+def test_a_linked_module_is_read_where_it_can_be_loaded_and_with_the_same_c_library(monkeypatch):
+    target = CompileTarget()
+    linked = write_module(compile_stablehlo(REMAINDERS, target, here=True), target)
+    embedded = write_module(compile_stablehlo(REMAINDERS, target), target)
+    assert LIBRARY in read_module(linked, target)
+    for change in (
+        lambda: monkeypatch.setattr(os, "confstr", lambda _: "glibc 1.0"),
+        lambda: monkeypatch.setattr(linking, "_runs_temporary_files", lambda: False),
+    ):
+        change()
+        forget()
+        with pytest.raises(ValueError, match="C library"):
+            read_module(linked, target)
+        assert EMBEDDED in read_module(embedded, target)
+        monkeypatch.undo()
+        forget()
+
+
+def test_a_linked_module_has_other_surroundings_with_another_c_library(monkeypatch):
+    here = linking.surroundings()
+    monkeypatch.setattr(os, "confstr", lambda _: "glibc 1.0")
+    forget()
+    assert linking.surroundings() == ("glibc 1.0", *here[1:])
+    assert here[0] != "glibc 1.0"
 
 
 def test_no_files_are_left(tmp_path):

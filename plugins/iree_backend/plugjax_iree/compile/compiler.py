@@ -9,7 +9,6 @@ if that is refused.
 
 import contextlib
 import hashlib
-import os
 import platform
 from collections.abc import Iterable
 from functools import cache, partial
@@ -123,23 +122,14 @@ def _attempts(steps: Iterable[Step], apart: bool) -> list[Step]:
 def compiler_fingerprint() -> tuple[str, ...]:
     """What, besides text and flags, decides the bytes that come out; for cache keys.
 
-    Versions of compiler and runtime, a hash of this package's sources (workarounds change what is compiled), the machine, the C library,
-    which modules are linked with, and a hash of the CPU's model and features, which ``host`` stands for. The compiler is not loaded.
+    Versions of compiler and runtime, a hash of this package's sources (workarounds change what is compiled), the machine, and a hash of
+    the CPU's model and features, which ``host`` stands for. The compiler is not loaded.
     """
     versions = (f"{name}=={metadata.version(name)}" for name in _DISTRIBUTIONS)
-    machine = (platform.system(), platform.machine(), _c_library())
-    return (*versions, _sources_hash(), *machine, _cpu_hash())
+    return (*versions, _sources_hash(), platform.system(), platform.machine(), _cpu_hash())
 
 
 _DISTRIBUTIONS = ("iree-base-compiler", "iree-base-runtime")
-
-
-def _c_library() -> str:
-    """Its name and version; nothing where it does not say."""
-    try:
-        return os.confstr("CS_GNU_LIBC_VERSION") or ""
-    except (AttributeError, OSError, ValueError):
-        return ""
 
 
 def _sources_hash() -> str:

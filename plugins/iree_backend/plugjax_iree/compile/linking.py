@@ -37,6 +37,12 @@ def flags() -> tuple[str, ...]:
     return (_NOT_EMBEDDED, _LINKER + command)
 
 
+@cache
+def surroundings() -> tuple[str, ...]:
+    """What a linked module needs: the C library, by its version, and that this process loads such modules; for digests and cache keys."""
+    return (os.confstr("CS_GNU_LIBC_VERSION") or "", *flags()) if flags() else ()
+
+
 def _linker() -> Path | None:
     """LLD, which comes with the compiler."""
     package = native.compiler_package()

@@ -248,7 +248,7 @@ def _vmfb(
         k: str(v) for k, v in options.items() if k not in ("name", "donated", "without", "phase")
     }
     extra["each_pass"] = str(each_pass)
-    extra["here"] = " ".join(linking.flags()) if here else "no"
+    extra["here"] = " ".join(linking.surroundings()) if here else "no"
     off = workarounds.switched_off()
     keep = config.read("enable_compilation_cache") and all(c.cacheable for c in lowered.host_calls)
     cache = default_cache() if keep else None

@@ -36,7 +36,7 @@ from plugjax_iree.runtime.buffers import (
 )
 from plugjax_iree.runtime.host_module import HostFunction, create_host_module
 from plugjax_iree.runtime.loaded import LoadedModule, other_threads_call
-from plugjax_iree.runtime.reservations import LIBRARY, remove_reservations
+from plugjax_iree.runtime.reservations import remove_reservations
 from plugjax_iree.runtime.staging import SLOT, Staging
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ class RuntimeDevice:
             modules.append(create_host_module(host_functions, self))
         module = library.VmModule.copy_buffer(vm_instance(), vmfb)
         context = library.VmContext(vm_instance(), [*modules, module])
-        if LIBRARY in vmfb:
+        if native.is_linked(vmfb):
             remove_reservations()
         loaded = LoadedModule(context, module)
         self._loaded.add(loaded)

@@ -5,8 +5,6 @@ import os
 
 from plugjax_iree import native
 
-# In a module whose code is a library of the system.
-LIBRARY = b"system-elf"
 _PREFIX = "iree_dylib_"
 
 
