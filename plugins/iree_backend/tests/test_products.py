@@ -406,3 +406,27 @@ def test_sums_of_what_a_few_numbers_scale(agrees):
 def test_sums_of_rows(shape, agrees):
     x = np.random.default_rng(0).normal(size=shape).astype(np.float32)
     agrees(lambda x: (x.sum(0), x.mean(0), plugjax.jvp(lambda x: (x * x).sum(0), (x,), (x,))[1]), x, rtol=1e-4, atol=1e-3)  # fmt: skip
+
+
+# Functions, shapes of their arguments, and how many products are changed.
+UNEVEN = [
+    (lambda x, v: jnp.sum(x * v), [(3, 3), (3,)], 1),
+    (lambda x, v: jnp.tanh(jnp.sum(x * v)) * v, [(5, 3), (3,)], 1),
+    (lambda x, v: jnp.sum(x * v, (1, 2)), [(5, 3, 3), (3,)], 1),
+    (lambda x, v: jnp.sum(x * v[:, None], (1, 2)), [(5, 3, 3), (5, 3)], 1),
+    (lambda x, v: jnp.sum(x * v, (0, 1)), [(16, 32, 5), (32, 1)], 1),
+    (lambda x, v: jnp.sum(x * v), [(3, 3), (3, 3)], 0),
+    (lambda x, v: x @ v, [(4, 5), (5, 6)], 0),
+]
+
+
+@pytest.mark.parametrize(("function", "shapes", "count"), UNEVEN)
+def test_factors_that_lack_an_axis(function, shapes, count, changes):
+    draw = np.random.default_rng(0).normal
+    arguments = [draw(size=shape).astype(np.float32) for shape in shapes]
+    with plugjax.config.override("fallback", "error"), plugjax.config.override("verify", "off"):
+        found = plugjax.jit(
+            function, device="iree", compiler_options={"without": ("one_by_one",)}
+        )(*arguments)
+    np.testing.assert_allclose(found, function(*arguments), rtol=1e-5, atol=1e-5)
+    assert changes["uneven_products"] == count

@@ -6,7 +6,7 @@ at a distance of `LANES` are reduced first, and the `LANES` numbers that are lef
 A product that is added is taken for a product of matrices thereby, and computed number by number. With a zero added it is not.
 """
 
-from plugjax_iree.mlir import Mlir, defining_op, name_of, operands, shape_of, users
+from plugjax_iree.mlir import Mlir, defining_op, name_of, operands, shape_of
 from plugjax_iree.mlir.generics import (
     FILL,
     GENERIC,
@@ -14,31 +14,13 @@ from plugjax_iree.mlir.generics import (
     REDUCTION,
     Loops,
     Writer,
-    body_of,
     loops_of,
 )
 from plugjax_iree.mlir.kernels import in_kernels, is_loaded
+from plugjax_iree.mlir.reductions import SUMS, combiner_of, with_zero
 
 LANES = 8
 _SHORTEST = 4 * LANES
-_SUMS = {b"arith.addf": "0.0", b"arith.addi": "0"}
-_PRODUCT = b"arith.mulf"
-# They give the same with what they begin with once or more often.
-_IDEMPOTENT = tuple(
-    f"arith.{name}".encode()
-    for name in [
-        "maximumf",
-        "minimumf",
-        "maxnumf",
-        "minnumf",
-        "maxsi",
-        "minsi",
-        "maxui",
-        "minui",
-        "andi",
-        "ori",
-    ]
-)
 
 
 def apply(mlir: Mlir, module: int) -> int:
@@ -50,7 +32,7 @@ def apply(mlir: Mlir, module: int) -> int:
 def _reduce_in_lanes(mlir: Mlir, operation: int) -> bool:
     loops = loops_of(mlir, operation)
     row = loops and _row(mlir, operation, loops)
-    combiner = _combiner(mlir, operation)
+    combiner = combiner_of(mlir, operation)
     start = defining_op(mlir, operands(mlir, operation)[-1])
     if (
         loops is None
@@ -82,7 +64,7 @@ def _reduce_in_lanes(mlir: Mlir, operation: int) -> bool:
         Loops(kinds, (*maps, (*result, lanes))),
         arrays,
         writer.filled((*shape, LANES), _neutral(mlir, writer, combiner, start)),
-        _with_zero(mlir, writer, operation, combiner),
+        with_zero(mlir, writer, operation, combiner),
     )
     axes = tuple(range(len(shape)))
     kinds = (*[PARALLEL] * len(shape), REDUCTION)
@@ -111,45 +93,11 @@ def _row(mlir: Mlir, operation: int, loops: Loops) -> int | None:
     return row if inner and known else None
 
 
-def _combiner(mlir: Mlir, operation: int) -> int | None:
-    """The operation that adds, or chooses, at the end of the scalar function; ``None`` if that does something else."""
-    if mlir.result_count(operation) != 1:
-        return None
-    arguments, body = body_of(mlir, operation)
-    if any(name_of(mlir, o) == b"linalg.index" for o in body):
-        return None
-    combiner = defining_op(mlir, operands(mlir, body[-1])[0])
-    if combiner is None or name_of(mlir, combiner) not in (*_SUMS, *_IDEMPOTENT):
-        return None
-    total = arguments[-1]
-    used = users(mlir, total)
-    return combiner if used == [combiner] else None
-
-
 def _neutral(mlir: Mlir, writer: Writer, combiner: int, start: int) -> int:
     """The number that the lanes begin with."""
     begins = mlir.operand(start, 0)
-    zero = _SUMS.get(name_of(mlir, combiner))
+    zero = SUMS.get(name_of(mlir, combiner))
     return begins if zero is None else writer.number(zero, mlir.type_of(begins))
-
-
-def _with_zero(mlir: Mlir, writer: Writer, operation: int, combiner: int) -> int:
-    """The scalar function, which adds a zero to a product that is added."""
-    arguments, body = body_of(mlir, operation)
-    block = writer.block([mlir.type_of(a) for a in arguments])
-    writer.into = block
-    known = dict(zip(arguments, writer.arguments(block, len(arguments)), strict=True))
-    last = body.index(combiner)
-    writer.copy(body[:last], known)
-    if name_of(mlir, combiner) == b"arith.addf":
-        for value in operands(mlir, combiner):
-            origin = defining_op(mlir, value)
-            if origin is not None and name_of(mlir, origin) == _PRODUCT:
-                kind = mlir.type_of(value)
-                zero = writer.constant("0.0", kind)
-                (known[value],) = writer.append(b"arith.addf", [kind], [known[value], zero])
-    writer.copy(body[last:], known)
-    return block
 
 
 def _combined(mlir: Mlir, writer: Writer, combiner: int) -> int:

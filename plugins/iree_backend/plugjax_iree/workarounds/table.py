@@ -186,6 +186,17 @@ _LATE = (
         because="sums and maxima of rows take three times as long, and are the same up to rounding",
     ),
     Workaround(
+        "uneven_products",
+        Stage.KERNELS,
+        'A sum of products of which one factor lacks an axis that is added over is refused ("invalid accumulator/result vector shape").',
+        Effect.REFUSED,
+        """
+        def program(x):
+            return jnp.sum(x * x[0])
+        """,
+        "test_products.py::test_factors_that_lack_an_axis",
+    ),
+    Workaround(
         "grouped_kernels",
         Stage.KERNELS,
         "IREE sets up its passes for each kernel anew, and LLVM compiles all kernels on one core.",
