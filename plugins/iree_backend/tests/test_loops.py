@@ -111,6 +111,20 @@ def test_loops_with_carries_that_the_body_does_not_read(given, compiled):
     )
 
 
+def test_loops_around_loops_that_do_not_read_their_carries(agrees):
+    """Without verification of results each pass is verified; the inner loop runs, so the carry of the outer one is not read."""
+
+    def program(x, a, go):
+        def step(c):
+            return lax.scan(lambda h, _: ((a + a).astype("int32"), None), c, None, 5, unroll=3)[0]
+
+        return lax.while_loop(lambda c: go & jnp.any(c < 2), step, x)
+
+    with plugjax.config.override("fallback", "error"), plugjax.config.override("verify", "off"):
+        for go in (np.bool_(False), np.bool_(True)):
+            agrees(program, np.zeros(1, "int32"), np.full(1, 7, "int16"), go, rtol=0, atol=0)
+
+
 def test_loops():
     def together(x):
         return [loop(x) for loop in LOOPS]

@@ -1,7 +1,7 @@
 """Loops: their carries, and which values of their bodies differ from step to step."""
 
 from plugjax_iree.mlir.interface import Mlir
-from plugjax_iree.mlir.reading import blocks, in_block, name_of, operands
+from plugjax_iree.mlir.reading import blocks, in_block, name_of, operands, users
 from plugjax_iree.mlir.rewriting import choose
 
 WHILE = b"stablehlo.while"
@@ -20,6 +20,14 @@ def arguments_and_results(mlir: Mlir, loop: int) -> list[tuple[int, int]]:
     _, body = blocks(mlir, loop)
     arguments = [mlir.argument(body, i) for i in range(mlir.argument_count(body))]
     return list(zip(arguments, operands(mlir, terminator(mlir, body)), strict=True))
+
+
+def is_read_after(mlir: Mlir, loop: int, index: int) -> bool:
+    """Whether a carry of a ``stablehlo.while`` is read by its condition, or after it."""
+    condition, _ = blocks(mlir, loop)
+    return bool(
+        users(mlir, mlir.argument(condition, index)) or users(mlir, mlir.result(loop, index))
+    )
 
 
 def keep_carry(mlir: Mlir, loop: int, index: int) -> None:

@@ -23,6 +23,7 @@ from plugjax_iree.mlir.loops import (
     BRANCHES,
     WHILE,
     arguments_and_results,
+    is_read_after,
     keep_carry,
     terminator,
     varying,
@@ -51,7 +52,9 @@ def _invariant(mlir: Mlir, loop: int) -> list[tuple[int, int]]:
     return [
         (loop, i)
         for i, (argument, value) in enumerate(carries)
-        if value != argument and (value not in changing or value in given[:i])
+        if value != argument
+        and (value not in changing or value in given[:i])
+        and (users(mlir, argument) or is_read_after(mlir, loop, i))
     ]
 
 
