@@ -425,8 +425,35 @@ def test_factors_that_lack_an_axis(function, shapes, count, changes):
     draw = np.random.default_rng(0).normal
     arguments = [draw(size=shape).astype(np.float32) for shape in shapes]
     with plugjax.config.override("fallback", "error"), plugjax.config.override("verify", "off"):
-        found = plugjax.jit(
-            function, device="iree", compiler_options={"without": ("one_by_one",)}
-        )(*arguments)
+        found = plugjax.jit(function, device="iree", compiler_options={"without": ("one_by_one",)})(
+            *arguments
+        )
     np.testing.assert_allclose(found, function(*arguments), rtol=1e-5, atol=1e-5)
     assert changes["uneven_products"] == count
+
+
+def with_its_result(a, b):
+    product = a @ b
+    return product.T, product
+
+
+# Functions, shapes of their arguments, and how many products exchange their factors.
+TRANSPOSED = [
+    (lambda a, b: (a @ b).T, [(3, 4), (4, 5)], 1),
+    (lambda a, b: jnp.swapaxes(a @ b, 1, 2), [(2, 3, 4), (2, 4, 5)], 1),
+    (lambda a, b: jnp.tensordot(a, b, ((1, 2), (0, 1))).T, [(3, 4, 5), (4, 5, 6)], 1),
+    (lambda a, b: jnp.tensordot(a, b, 1).transpose(2, 3, 0, 1), [(2, 3, 4), (4, 5, 6)], 1),
+    (lambda a, b: jnp.tensordot(a, b, 1).transpose(3, 2, 0, 1), [(2, 3, 4), (4, 5, 6)], 0),
+    (lambda a, b: plugjax.grad(lambda b: jnp.sum(jnp.sin(a @ b)))(b), [(3, 4), (4, 5)], 1),
+    # A conversion is between them.
+    (lambda a, b: (a.astype("bfloat16") @ b.astype("bfloat16")).T, [(3, 4), (4, 5)], 0),
+    (lambda a, b: (a @ b).T, [(3, 4), (4,)], 0),
+    (with_its_result, [(3, 4), (4, 5)], 0),
+]
+
+
+@pytest.mark.parametrize(("function", "shapes", "count"), TRANSPOSED)
+def test_transposed_products(function, shapes, count, agrees, changes):
+    draw = np.random.default_rng(0).normal
+    agrees(function, *(draw(size=s).astype(np.float32) for s in shapes), rtol=2e-2, atol=1e-5)
+    assert changes["transposed_products"] == count

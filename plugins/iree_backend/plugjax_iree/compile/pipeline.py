@@ -27,7 +27,9 @@ _GROUPED = b"dispatch-creation"
 # The compiler does so next, too.
 _FUSE_ONE_USER = "util.func(iree-dispatch-creation-elementwise-op-fusion,canonicalize,cse)"
 # Phases after that, after which a program is verified: those that schedule kernels, and translate them for LLVM.
-_VERIFIED = (b"stream", b"executable-sources", b"executable-targets")
+_SCHEDULED = (b"stream", b"executable-sources")
+_CONFIGURED = b"executable-configurations"
+_TRANSLATED = (b"executable-targets",)
 _FORKED = {"after_compiler": False}
 
 
@@ -218,14 +220,27 @@ def _finish(invocation: Any, phase: bytes, each_pass: bool) -> bool:
         return True
     if not _work_around(invocation, Stage.KERNELS):
         return False
+    if phase in _SCHEDULED:
+        return _run_up_to(invocation, phase)
+    configured = (
+        (each_pass or _run_verified(invocation, _SCHEDULED))
+        and _run_up_to(invocation, _CONFIGURED)
+        and _work_around(invocation, Stage.CONFIGURED)
+    )
+    if not configured or phase == _CONFIGURED:
+        return configured
     if phase:
         return _run_up_to(invocation, phase)
-    phases = () if each_pass else _VERIFIED
     return bool(
-        all(_run_up_to(invocation, name) and _is_well_formed(invocation) for name in phases)
+        (each_pass or _run_verified(invocation, _TRANSLATED))
         and invocation.execute()
         and _work_around(invocation, Stage.BYTECODE)
     )
+
+
+def _run_verified(invocation: Any, phases: Sequence[bytes]) -> bool:
+    """Run the phases up to some, after each of which the program is verified; whether all succeeded."""
+    return all(_run_up_to(invocation, name) and _is_well_formed(invocation) for name in phases)
 
 
 def _is_well_formed(invocation: Any) -> bool:

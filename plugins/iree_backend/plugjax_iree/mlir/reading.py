@@ -51,6 +51,13 @@ def walk(mlir: Mlir, program: int) -> Iterator[int]:
             yield from walk(mlir, operation)
 
 
+def in_all(mlir: Mlir, parent: int) -> Iterator[int]:
+    """The operations in an operation, each before those of its regions."""
+    for operation in operations(mlir, parent):
+        yield operation
+        yield from in_all(mlir, operation)
+
+
 def named(mlir: Mlir, parent: int, name: bytes, outside: bytes = b"") -> Iterator[int]:
     """The operations of a name in an operation, but for those in one another and in operations of the name ``outside``."""
     for operation in operations(mlir, parent):

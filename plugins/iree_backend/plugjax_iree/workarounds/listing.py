@@ -33,6 +33,7 @@ _STAGES = {
     Stage.FUSION: "The whole program, before it is divided into kernels",
     Stage.FLOW: "The program, divided into kernels",
     Stage.KERNELS: "Kernels, before they are translated",
+    Stage.CONFIGURED: "Kernels, once IREE has chosen how they are translated",
     Stage.BYTECODE: "The program of the virtual machine, before its bytecode is written",
     Stage.REFUSED: "After a refusal",
     Stage.RESULTS: "Results of a call",

@@ -30,6 +30,8 @@ class Stage(StrEnum):
     """On the program once IREE has divided it into kernels: ``(mlir, module) -> changes``."""
     KERNELS = "kernels"
     """After that, before IREE schedules and translates kernels; not if the program is wanted as it is before: ``(mlir, module) -> changes``."""
+    CONFIGURED = "configured kernels"
+    """Once IREE has chosen how each kernel is translated: ``(mlir, module) -> changes``."""
     BYTECODE = "bytecode"
     """On the program of IREE's virtual machine, before its bytecode is written: ``(mlir, module) -> changes``."""
     REFUSED = "after a refusal"
