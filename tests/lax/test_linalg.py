@@ -261,6 +261,24 @@ def test_triangular_decomposition_against_blas(dtype, bits):
     close(found, ours.triangular_solve(a, b, **how))
 
 
+@pytest.mark.parametrize("lower", [False, True])
+def test_infinite_parts_of_a_solution_leave_the_others_as_they_are(lower):
+    a = np.eye(3, dtype=np.float32) * 5 + 0.75
+    b = np.array([[np.inf, 2], [2, -np.inf], [3, 4]], np.float32)[:: -1 if not lower else 1]
+    op = {
+        "left_side": True,
+        "lower": lower,
+        "transpose_a": False,
+        "conjugate_a": False,
+        "unit_diagonal": False,
+    }
+    found = systems.triangular_solve(a, b, **op)
+    np.testing.assert_allclose(found, ours.triangular_solve(a, b, **op), rtol=1e-6)
+    rows = np.array([[np.inf, 1, 2], [0, 3, 4], [0, 5, 6]], np.float32)
+    factors, *_ = systems.lu(rows)
+    np.testing.assert_allclose(factors, ours.lu(rows)[0], rtol=1e-6)
+
+
 @both_dtypes
 def test_other_decompositions_against_lapack(dtype):
     x = positive(4, dtype)

@@ -77,7 +77,8 @@ def _triangular_solve(
         if not unit_diagonal:
             found = found / row(line, k)
         follows = rows > k if lower else rows < k
-        return where(rows == k, found, x - where(follows, line, zeros_like(line)) * found)
+        # Not a product with zeros, which is nan where the solution is infinite.
+        return where(rows == k, found, where(follows, x - line * found, x))
 
     x = fori_loop(0, size, step, x)
     return x if left_side else transposed(x)
@@ -112,9 +113,7 @@ def _lu(x: Any) -> list[Any]:
         line = column(rest, k)
         line = where((rows > k) & (pivot != 0), line / pivot, line)
         rest = where(columns == k, line, rest)
-        below = where(rows > k, line, zeros_like(line))
-        beside = where(columns > k, row(rest, k), zeros_like(row(rest, k)))
-        return rest - below * beside, pivots, order
+        return where((rows > k) & (columns > k), rest - line * row(rest, k), rest), pivots, order
 
     rest, pivots, order = fori_loop(0, least, step, (x, pivots, order))
     return [rest, pivots, order]
