@@ -1,6 +1,6 @@
 """The kernels of a program for a processor, between their division and their translation."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from plugjax_iree.mlir.generics import GENERIC
 from plugjax_iree.mlir.interface import Mlir
@@ -10,13 +10,11 @@ from plugjax_iree.mlir.reading import (
     name_of,
     named,
     operations,
-    printed,
     users,
 )
 from plugjax_iree.mlir.rewriting import set_parsed_attribute
 
 CODE = b"flow.executable"
-_EXECUTABLE = b"hal.executable"
 _LOADED = b"iree_tensor_ext.dispatch.tensor.load"
 _STORED = b"iree_tensor_ext.dispatch.tensor.store"
 
@@ -32,16 +30,6 @@ def in_kernels(mlir: Mlir, module: int, name: bytes) -> list[list[int]]:
 def alone_in_kernels(mlir: Mlir, module: int) -> list[int]:
     """The operations on whole arrays that are the only ones of their kernels."""
     return [found[0] for found in in_kernels(mlir, module, GENERIC) if len(found) == 1]
-
-
-def translated_functions(mlir: Mlir, module: int) -> Iterator[tuple[str, int]]:
-    """The functions of the kernels, once IREE schedules them, and what each is translated for, as MLIR writes it."""
-    for executable in operations(mlir, module):
-        if name_of(mlir, executable) == _EXECUTABLE:
-            for variant in operations(mlir, executable):
-                target = printed(mlir, variant, b"target")
-                for function in named(mlir, variant, b"func.func"):
-                    yield target, function
 
 
 def is_loaded(mlir: Mlir, value: int) -> bool:

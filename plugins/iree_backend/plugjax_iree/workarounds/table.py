@@ -209,17 +209,30 @@ _LATE = (
         because="a program of many kernels compiles in 1.1 to 1.3 times the time on two cores, and its results are the same",
     ),
     Workaround(
-        "product_tiles",
+        "vector_tiles",
         Stage.CONFIGURED,
-        "Products unroll as many terms of a sum as a vector has elements; with AVX-512, those of matrices of odd sizes are computed number by number.",
+        "With AVX-512 tiles must divide an array: matrices and images of odd sizes are computed number by number.",
         Effect.UNSEEN,
         """
         def program(x):
             x = jnp.tile(x, (1, 30))[:, :119]
             return x.T @ x
         """,
-        "test_product_tiles.py::test_values_are_those_of_numpy",
-        because="it takes a third more time to compile, with AVX-512 up to thirty times as long to run, and is the same up to rounding",
+        "test_vector_tiles.py::test_values_are_those_of_numpy",
+        because="products of matrices of a prime size take up to thirty times as long, and are the same up to rounding",
+    ),
+    Workaround(
+        "product_tiles",
+        Stage.CONFIGURED,
+        "Products of matrices unroll as many terms of a sum as a vector has elements.",
+        Effect.UNSEEN,
+        """
+        def program(x):
+            x = jnp.tile(x, (4, 4))
+            return x @ x
+        """,
+        "test_vector_tiles.py::test_values_are_those_of_numpy",
+        because="a training step of a transformer takes 1.2 times as long to compile, and its results are the same",
     ),
     Workaround(
         "registers",

@@ -1,4 +1,4 @@
-"""Products add one term after the other, and their tiles are vectors, whatever the sizes of the matrices."""
+"""Tiles are vectors, whatever the sizes of matrices and images, and products add one term after the other."""
 
 import re
 
@@ -7,6 +7,7 @@ import pytest
 
 import plugjax
 import plugjax.numpy as jnp
+from plugjax import lax
 from plugjax_iree.compile import CompileTarget, compile_stablehlo
 
 PHASE = "executable-configurations"
@@ -56,7 +57,7 @@ CASES = [
     (normalised, (33, 65), (65, 50)),
     (lambda a, b: plugjax.grad(lambda w: jnp.sum(layer(a, w) ** 2))(b), (33, 65), (65, 31)),
     (
-        lambda a, b: plugjax.lax.scan(lambda c, r: (c @ b, c[0] * r), a, a[:3, :1])[0],
+        lambda a, b: lax.scan(lambda c, r: (c @ b, c[0] * r), a, a[:3, :1])[0],
         (9, 31),
         (31, 31),
     ),
@@ -66,6 +67,39 @@ CASES = [
 @pytest.mark.parametrize(("function", "left", "right"), CASES)
 def test_values_are_those_of_numpy(function, left, right, agrees):
     agrees(function, drawn(*left), drawn(*right) / 4, rtol=2e-4, atol=2e-4)
+
+
+def convolved(x, k, stride=1):
+    numbers = ("NHWC", "HWIO", "NHWC")
+    return lax.conv_general_dilated(x, k, (stride, stride), "SAME", dimension_numbers=numbers)
+
+
+def pooled(x):
+    return lax.reduce_window(x, -np.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
+
+
+# Functions of images and columns.
+OTHERS = [
+    (convolved, [(2, 27, 27, 13), (3, 3, 13, 17)]),
+    (convolved, [(2, 13, 11, 5), (3, 3, 5, 19)]),
+    (convolved, [(2, 9, 7, 20), (3, 3, 20, 33)]),
+    (convolved, [(2, 9, 9, 3), (3, 3, 3, 5)]),
+    (lambda x, k: convolved(x, k, 2), [(2, 27, 27, 13), (5, 5, 13, 17)]),
+    (
+        lambda x, k: plugjax.grad(lambda k: jnp.sum(convolved(x, k) ** 2))(k),
+        [(2, 13, 13, 5), (3, 3, 5, 17)],
+    ),
+    (lambda x, k: jnp.maximum(convolved(x, k) + 1, 0), [(2, 13, 13, 5), (3, 3, 5, 17)]),
+    (pooled, [(2, 31, 31, 17)]),
+    (lambda x: plugjax.nn.softmax(x, 0), [(127, 127)]),
+    (lambda x: x.max(0), [(33, 127)]),
+    (lambda x: jnp.cumsum(x, 0), [(33, 127)]),
+]
+
+
+@pytest.mark.parametrize(("function", "shapes"), OTHERS)
+def test_values_of_other_functions(function, shapes, agrees):
+    agrees(function, *(drawn(*shape) for shape in shapes), rtol=2e-4, atol=2e-3)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "int8", "int32", "uint32", "bool"])

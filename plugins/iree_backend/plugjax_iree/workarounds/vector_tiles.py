@@ -1,0 +1,123 @@
+"""Tiles that are whole vectors, for matrices and images whose sizes have no fitting divisor: ``x @ w`` of 127 columns.
+
+For processors with AVX-512 IREE 3.13 wants tiles that divide an array, which those of a prime size are not but for single numbers. So tiles are
+vectors, and what is left at the borders has code of its own, as IREE does it for processors without.
+"""
+
+from collections.abc import Sequence
+
+from plugjax_iree.mlir import Mlir, name_of, operands, shape_of
+from plugjax_iree.mlir.tiles import (
+    DISTRIBUTED,
+    PARALLEL,
+    PRODUCTS,
+    REDUCTION,
+    Tiles,
+    is_transposed,
+    lanes_of,
+    loops_of_operands,
+    peel_borders,
+    pipeline_of,
+    set_tiles,
+    tiled,
+    tiled_functions,
+)
+
+_WINDOWS = "ConvTileAndDecomposeExpert"
+_PASSES = ("DoubleTilingExpert", _WINDOWS)
+_ROWS = 8
+# Of columns that IREE gives to one worker each.
+_VECTORS = 4
+# Of an image: elements of a row, and channels that are added.
+_COLUMNS, _CHANNELS = 9, 16
+# Terms of a sum whose second factor is transposed: a whole vector of them would take twice as long to compile.
+_TERMS = 4
+
+
+def apply(mlir: Mlir, module: int) -> int:
+    """Choose such tiles; returns in how many kernels."""
+    return sum(_is_retiled(mlir, *found) for found in tiled_functions(mlir, module))
+
+
+def _is_retiled(mlir: Mlir, function: int, vector: int) -> bool:
+    passes = pipeline_of(mlir, function)
+    found = tiled(mlir, function)
+    roots = [operation for operation, levels in found.items() if DISTRIBUTED in levels]
+    if passes not in _PASSES or len(roots) != 1:
+        return False
+    (root,) = roots
+    levels = found.pop(root)
+    tile = levels.get(PARALLEL, [])
+    if REDUCTION not in levels or any(
+        _nonzero(each.get(PARALLEL, [])) != _nonzero(tile) for each in found.values()
+    ):
+        return False
+    if name_of(mlir, root) in PRODUCTS:
+        chosen = _of_a_product(mlir, root, levels, vector)
+    else:
+        chosen = _of_another(mlir, root, levels, vector, is_image=passes == _WINDOWS)
+    if chosen is None:
+        return False
+    set_tiles(mlir, root, {**levels, **chosen})
+    for other, each in found.items():
+        sizes = iter(_nonzero(chosen[PARALLEL]))
+        own = [next(sizes) if size else 0 for size in each[PARALLEL]]
+        set_tiles(mlir, other, {**each, PARALLEL: own})
+    peel_borders(mlir, function)
+    return True
+
+
+def _of_a_product(mlir: Mlir, root: int, levels: Tiles, vector: int) -> Tiles | None:
+    *batch, rows, columns, terms = levels[PARALLEL]
+    lanes = lanes_of(mlir, root, vector)
+    *_, height, width = shape_of(mlir, operands(mlir, root)[-1])
+    fits = columns % lanes == 0 and (rows % _ROWS == 0 or height < _ROWS) if lanes else True
+    if fits or width < lanes:
+        return None
+    terms = _TERMS if is_transposed(mlir, root) else 1
+    return {
+        PARALLEL: [*batch, _ROWS, lanes, 0],
+        REDUCTION: [*levels[REDUCTION][:-1], terms],
+    }
+
+
+def _of_another(
+    mlir: Mlir, root: int, levels: Tiles, vector: int, *, is_image: bool
+) -> Tiles | None:
+    lanes = lanes_of(mlir, root, vector)
+    *reads, loops = loops_of_operands(mlir, root) or [[]]
+    if not lanes or not loops or -1 in loops:
+        return None
+    sizes = shape_of(mlir, operands(mlir, root)[-1])
+    tile, terms = list(levels[PARALLEL]), list(levels[REDUCTION])
+    if not tile[loops[-1]] or sizes[-1] < lanes or tile[loops[-1]] % lanes == 0:
+        return None
+    tile[loops[-1]] = lanes
+    shares = list(levels[DISTRIBUTED])
+    if 0 < shares[loops[-1]] < lanes:
+        shares[loops[-1]] = min(sizes[-1], _VECTORS * lanes)
+    if is_image and len(loops) > 1:
+        width = sizes[-2]
+        tile[loops[-2]] = _divisor(width) or min(width, _ROWS)
+        terms[-1] = max(terms[-1], _channels(mlir, root, reads, len(terms) - 1))
+    return {DISTRIBUTED: shares, PARALLEL: tile, REDUCTION: terms}
+
+
+def _nonzero(sizes: Sequence[int]) -> list[int]:
+    return [size for size in sizes if size]
+
+
+def _divisor(width: int) -> int:
+    """The largest divisor of a row's length, of those that are as wide as a tile may be; 0 if there is but 1."""
+    return next((n for n in range(_COLUMNS, 1, -1) if width % n == 0), 0)
+
+
+def _channels(mlir: Mlir, root: int, reads: Sequence[Sequence[int]], loop: int) -> int:
+    """How many terms the innermost loop adds, if they are few; else 0."""
+    arrays = operands(mlir, root)
+    found = [
+        shape_of(mlir, array)[axes.index(loop)]
+        for array, axes in zip(arrays, reads, strict=False)
+        if loop in axes
+    ]
+    return found[0] if found and found[0] <= _CHANNELS else 0
