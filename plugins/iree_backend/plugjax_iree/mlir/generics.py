@@ -6,7 +6,14 @@ from typing import NamedTuple
 
 from plugjax_iree.mlir.building import Builder
 from plugjax_iree.mlir.interface import Mlir, text_of
-from plugjax_iree.mlir.reading import blocks, in_block, operands, printed, written_type
+from plugjax_iree.mlir.reading import (
+    blocks,
+    in_block,
+    operands,
+    printed,
+    shape_of,
+    written_type,
+)
 
 GENERIC = b"linalg.generic"
 FILL = b"linalg.fill"
@@ -82,6 +89,19 @@ class Writer(Builder):
         self.append(b"linalg.yield", [], [self._mlir.argument(block, 0)])
         sizes = {b"operandSegmentSizes": "array<i32: 1, 1>"}
         return self.put(self.operation(FILL, [kind], [number, empty], sizes, [block]))
+
+    def part(self, value: int, start: int, size: int) -> int:
+        """Some of the elements along the last axis of an array."""
+        shape = (*shape_of(self._mlir, value)[:-1], size)
+        kind = self.array(shape, self._mlir.element_type(self._mlir.type_of(value)))
+        starts, steps = [*[0] * (len(shape) - 1), start], [1] * len(shape)
+        attributes = {
+            b"operandSegmentSizes": "array<i32: 1, 0, 0, 0>",
+            b"static_offsets": f"array<i64: {', '.join(map(str, starts))}>",
+            b"static_sizes": f"array<i64: {', '.join(map(str, shape))}>",
+            b"static_strides": f"array<i64: {', '.join(map(str, steps))}>",
+        }
+        return self.put(self.operation(b"tensor.extract_slice", [kind], [value], attributes))
 
     def split(self, value: int, shape: Sequence[int]) -> int:
         """An array whose last axis becomes two."""

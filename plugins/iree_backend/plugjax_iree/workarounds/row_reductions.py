@@ -21,6 +21,8 @@ from plugjax_iree.mlir.reductions import SUMS, combiner_of, with_zero
 
 LANES = 8
 _SHORTEST = 4 * LANES
+# Of rows that the lanes do not divide.
+_SHORTEST_UNEVEN = 12 * LANES
 
 
 def apply(mlir: Mlir, module: int) -> int:
@@ -50,10 +52,16 @@ def _reduce_in_lanes(mlir: Mlir, operation: int) -> bool:
     order += [i for i, kind in enumerate(loops.kinds) if kind == REDUCTION]
     places = {loop: i + (i >= lanes) for i, loop in enumerate(order)}
     maps = []
+    # What is left of rows that the lanes do not divide is reduced at the end.
+    ends, left = list(arrays), 0
     for i, axes in enumerate(loops.maps[:-1]):
         moved = tuple(places[axis] for axis in axes)
         if row in axes:
             *rest, size = shape_of(mlir, arrays[i])
+            left = size % LANES
+            if left:
+                ends[i] = writer.part(arrays[i], size - left, left)
+                arrays[i] = writer.part(arrays[i], 0, size - left)
             arrays[i] = writer.split(arrays[i], (*rest, size // LANES, LANES))
             moved = (*moved, lanes)
         maps.append(moved)
@@ -71,6 +79,9 @@ def _reduce_in_lanes(mlir: Mlir, operation: int) -> bool:
     whole = writer.generic(
         Loops(kinds, ((*axes, len(shape)), axes)), [parts], into, _combined(mlir, writer, combiner)
     )
+    if left:
+        body = with_zero(mlir, writer, operation, combiner)
+        whole = writer.generic(loops, ends, whole, body)
     mlir.replace(mlir.result(operation, 0), whole)
     mlir.destroy(operation)
     return True
@@ -82,7 +93,8 @@ def _row(mlir: Mlir, operation: int, loops: Loops) -> int | None:
     for axes, array in zip(loops.maps[:-1], operands(mlir, operation), strict=False):
         if axes and loops.kinds[axes[-1]] == REDUCTION:
             size = shape_of(mlir, array)[-1]
-            if size % LANES or size < _SHORTEST or not is_loaded(mlir, array):
+            shortest = _SHORTEST_UNEVEN if size % LANES else _SHORTEST
+            if size < shortest or not is_loaded(mlir, array):
                 return None
             rows.add(axes[-1])
     if len(rows) != 1:
