@@ -1,6 +1,6 @@
 """LAPACK and BLAS through SciPy, matrix by matrix, and the dtypes they take.
 
-Routines take one matrix in Fortran order; leading axes are a loop here.
+Routines take one matrix in Fortran order, and copy others; the transpose of ours is in that order. Leading axes are a loop here.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import numpy as np
 
 from plugjax_numpy.kernels import Value
 
-_LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
+# By the characters of NumPy's dtypes, which are read in no time.
+_LETTERS = {"f": "s", "d": "d", "F": "c", "D": "z"}
 
 
 @cache
@@ -33,7 +34,7 @@ def routine(name: str, dtype: np.dtype[Any]) -> Callable[..., Any]:
         dtype: a dtype of LAPACK.
     """
     real, *rest = name.split()
-    chosen = _LETTERS[dtype.name] + (rest[0] if rest and dtype.kind == "c" else real)
+    chosen = _LETTERS[dtype.char] + (rest[0] if rest and dtype.kind == "c" else real)
     scipy = _scipy_linalg()
     found = getattr(scipy.lapack, chosen, None) or getattr(scipy.blas, chosen)
     called: Callable[..., Any] = found
@@ -42,7 +43,7 @@ def routine(name: str, dtype: np.dtype[Any]) -> Callable[..., Any]:
 
 def wide(x: Value) -> Value:
     """An operand in a dtype of LAPACK: small floats become float32."""
-    return x if x.dtype.name in _LETTERS else np.asarray(x, np.float32)
+    return x if x.dtype.char in _LETTERS else np.asarray(x, np.float32)
 
 
 def each(
@@ -56,6 +57,10 @@ def each(
         outs: arrays to fill.
         *operands: arrays.
     """
+    if not batch:
+        for out, result in zip(outs, function(*operands), strict=True):
+            out[...] = result
+        return outs
     for index in np.ndindex(*batch):
         for out, result in zip(outs, function(*(x[index] for x in operands)), strict=True):
             out[index] = result

@@ -90,7 +90,8 @@ def _of_another(
         return None
     sizes = shape_of(mlir, operands(mlir, root)[-1])
     tile, terms = list(levels[PARALLEL]), list(levels[REDUCTION])
-    if not tile[loops[-1]] or sizes[-1] < lanes or tile[loops[-1]] % lanes == 0:
+    side_by_side = any(axes[-1] == loops[-1] for axes in reads if len(axes) > 1)
+    if not side_by_side or sizes[-1] < lanes or not 0 < tile[loops[-1]] < lanes // 2:
         return None
     tile[loops[-1]] = lanes
     shares = list(levels[DISTRIBUTED])

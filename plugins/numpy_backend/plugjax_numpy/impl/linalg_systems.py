@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,8 +27,9 @@ def _cholesky(x: Value) -> Value:
     potrf = routine("potrf", a.dtype)
 
     def factor(matrix: Value) -> tuple[Value]:
-        found, info = potrf(matrix, lower=1, clean=1)
-        return (np.nan if info else found,)
+        # Of the transpose, in Fortran order: its upper factor is the transpose of the lower one.
+        found, info = potrf(matrix.T, lower=0, clean=1)
+        return (np.nan if info else found.T,)
 
     if not a.size:
         return np.array(x)
@@ -88,7 +90,8 @@ def _permutation(pivots: Value, size: int) -> Value:
 
 def _exchange(order: list[int], places: list[int]) -> list[int]:
     for i, j in enumerate(places):
-        order[i], order[j] = order[j], order[i]
+        if i != j:
+            order[i], order[j] = order[j], order[i]
     return order
 
 
@@ -101,6 +104,19 @@ def _exchange_columns(lines: Value, exchanges: Value) -> None:
         there = lines[every, j].copy()
         lines[every, j] = lines[:, i]
         lines[:, i] = there
+
+
+def _substituted(
+    trsm: Callable[..., Value],
+    matrix: Value,
+    rhs: Value,
+    *,
+    lower: bool,
+    transposed: bool = False,
+    **how: int,
+) -> Value:
+    """The solution of a triangular system; the routine gets the transpose of the matrix, which is in Fortran order."""
+    return trsm(1.0, matrix.T, rhs, lower=not lower, trans_a=not transposed, **how)
 
 
 @rules.define(impl, triangular_solve_p)
@@ -117,18 +133,13 @@ def _triangular_solve(
     matrices, right = wide(a), wide(b)
     if not right.size:
         return np.array(b)
-    if conjugate_a and not transpose_a:
+    if conjugate_a:
         matrices = matrices.conj()
     trsm = routine("trsm", right.dtype)
-    how = {
-        "side": 0 if left_side else 1,
-        "lower": lower,
-        "trans_a": (2 if conjugate_a else 1) if transpose_a else 0,
-        "diag": unit_diagonal,
-    }
+    how = {"side": 0 if left_side else 1, "diag": unit_diagonal}
 
     def solve(matrix: Value, rhs: Value) -> tuple[Value]:
-        return (trsm(1.0, matrix, rhs, **how),)
+        return (_substituted(trsm, matrix, rhs, lower=lower, transposed=transpose_a, **how),)
 
     (x,) = each(solve, right.shape[:-2], [np.empty_like(right)], matrices, right)
     return x.astype(b.dtype, copy=False)
@@ -143,11 +154,11 @@ def _solve(a: Value, b: Value, factors: Value, permutation: Value, *, transposed
 
     def solve(matrix: Value, order: Value, rhs: Value) -> tuple[Value]:
         if not transposed:
-            x = trsm(1.0, matrix, rhs[order], lower=1, diag=1)
-            return (trsm(1.0, matrix, x),)
-        x = trsm(1.0, matrix, rhs, trans_a=1)
+            x = _substituted(trsm, matrix, rhs[order], lower=True, diag=1)
+            return (_substituted(trsm, matrix, x, lower=False),)
+        x = _substituted(trsm, matrix, rhs, lower=False, transposed=True)
         found = np.empty_like(rhs)
-        found[order] = trsm(1.0, matrix, x, lower=1, diag=1, trans_a=1)
+        found[order] = _substituted(trsm, matrix, x, lower=True, transposed=True, diag=1)
         return (found,)
 
     outs = [np.empty_like(right)]
