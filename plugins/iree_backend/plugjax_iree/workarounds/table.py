@@ -137,6 +137,18 @@ _LATE = (
         because="a call takes 1.4 to 2.4 times as long, and the results are the same",
     ),
     Workaround(
+        "gathered_rows",
+        Stage.KERNELS,
+        "Gathers read the elements of a row one by one.",
+        Effect.UNSEEN,
+        """
+        def program(x):
+            return x[jnp.array([2, 0, 2]) + x[0, 0].astype(int)]
+        """,
+        "test_gathered_rows.py::test_values_are_those_of_numpy",
+        because="rows of 128 numbers take several times as long, and are the same",
+    ),
+    Workaround(
         "single_roundings",
         Stage.KERNELS,
         "A product and a sum in one rounding is computed in float64, as StableHLO has no operation for it.",

@@ -1,0 +1,80 @@
+"""Gathers of rows: ``x[i]``.
+
+IREE 3.13 does not see that the place of a row is the same for all elements of a vector, as it comes as an element of another operand, and reads the elements
+of the row one by one. Where the kernel reads the place by its number, they are read as a vector.
+"""
+
+from collections.abc import Sequence
+
+from plugjax_iree.mlir import Mlir, create, defining_op, name_of, operands, printed
+from plugjax_iree.mlir.generics import GENERIC, body_of, loops_of
+from plugjax_iree.mlir.interface import text_of
+from plugjax_iree.mlir.kernels import in_kernels
+
+_EXTRACT = b"tensor.extract"
+_INDEX = b"linalg.index"
+
+
+def apply(mlir: Mlir, module: int) -> int:
+    """Let kernels read places by their numbers; returns how many operands they read so."""
+    kernels = in_kernels(mlir, module, GENERIC)
+    return sum(_read_places(mlir, operation) for found in kernels for operation in found)
+
+
+def _read_places(mlir: Mlir, operation: int) -> int:
+    arguments, body = body_of(mlir, operation)
+    gathers = [o for o in body if name_of(mlir, o) == _EXTRACT]
+    loops = loops_of(mlir, operation) if gathers else None
+    if loops is None or not loops.maps[-1]:
+        return 0
+    innermost = loops.maps[-1][-1]
+    places: set[int] = set()
+    for gather in gathers:
+        _, *rows, column = operands(mlir, gather)
+        if rows and _loop(mlir, column) == innermost:
+            places |= _arguments(mlir, rows, arguments)
+    count = 0
+    for argument, array, axes in zip(arguments, operands(mlir, operation), loops.maps, strict=True):
+        if argument in places and array != operands(mlir, operation)[-1] and innermost not in axes:
+            mlir.replace(argument, _element(mlir, body[0], array, axes))
+            count += 1
+    return count
+
+
+def _loop(mlir: Mlir, value: int) -> int | None:
+    """The loop whose number a value is."""
+    origin = defining_op(mlir, value)
+    if origin is None or name_of(mlir, origin) != _INDEX:
+        return None
+    return int(printed(mlir, origin, b"dim").split()[0])
+
+
+def _arguments(mlir: Mlir, values: Sequence[int], arguments: Sequence[int]) -> set[int]:
+    """The arguments that some values are computed of."""
+    left, seen = list(values), set[int]()
+    while left:
+        value = left.pop()
+        origin = defining_op(mlir, value)
+        if value not in seen and origin is not None:
+            left += operands(mlir, origin)
+        seen.add(value)
+    return seen.intersection(arguments)
+
+
+def _element(mlir: Mlir, before: int, array: int, axes: Sequence[int]) -> int:
+    """The element of an array at the numbers of some loops, read before an operation."""
+    context, block = mlir.context(before), mlir.block_of(before)
+    index = mlir.parse_type(context, text_of(b"index"))
+    assert index is not None
+    numbers = []
+    for axis in axes:
+        dim = mlir.parse_attribute(context, text_of(f"{axis} : i64".encode()))
+        assert dim is not None
+        named = [(mlir.identifier(context, text_of(b"dim")), dim)]
+        made = create(mlir, _INDEX, mlir.location(before), [index], [], named)
+        mlir.insert_before(block, before, made)
+        numbers.append(mlir.result(made, 0))
+    kind = mlir.element_type(mlir.type_of(array))
+    read = create(mlir, _EXTRACT, mlir.location(before), [kind], [array, *numbers])
+    mlir.insert_before(block, before, read)
+    return mlir.result(read, 0)
