@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 from plugjax_iree import native, workarounds
 from plugjax_iree.compile import process
-from plugjax_iree.mlir import borrowed, program_text
+from plugjax_iree.mlir import borrowed, printed, program_text
+from plugjax_iree.mlir.kernels import exports
 from plugjax_iree.workarounds import Stage, Workaround
 
 SEVERITIES = ("note", "warning", "error", "remark")
@@ -30,6 +31,8 @@ _FUSE_ONE_USER = "util.func(iree-dispatch-creation-elementwise-op-fusion,canonic
 _SCHEDULED = (b"stream", b"executable-sources")
 _CONFIGURED = b"executable-configurations"
 _TRANSLATED = (b"executable-targets",)
+# How a kernel takes a buffer; and how many buffers the runtime takes.
+_BUFFER, _MOST_BUFFERS = "#hal.pipeline.binding", 32
 _FORKED = {"after_compiler": False}
 
 
@@ -225,6 +228,7 @@ def _finish(invocation: Any, phase: bytes, each_pass: bool) -> bool:
     configured = (
         (each_pass or _run_verified(invocation, _SCHEDULED))
         and _run_up_to(invocation, _CONFIGURED)
+        and _can_be_called(invocation)
         and _work_around(invocation, Stage.CONFIGURED)
     )
     if not configured or phase == _CONFIGURED:
@@ -241,6 +245,22 @@ def _finish(invocation: Any, phase: bytes, each_pass: bool) -> bool:
 def _run_verified(invocation: Any, phases: Sequence[bytes]) -> bool:
     """Run the phases up to some, after each of which the program is verified; whether all succeeded."""
     return all(_run_up_to(invocation, name) and _is_well_formed(invocation) for name in phases)
+
+
+def _can_be_called(invocation: Any) -> bool:
+    """Whether the runtime calls all kernels.
+
+    Raises:
+        CompileError: it does not, which the compiler does not tell.
+    """
+    with borrowed(invocation._inv_p) as (mlir, module):
+        most = max(
+            (printed(mlir, o, b"layout").count(_BUFFER) for o in exports(mlir, module)), default=0
+        )
+    if most > _MOST_BUFFERS:
+        reason = f"a kernel takes {most} buffers, and the runtime calls none with more than {_MOST_BUFFERS}"
+        raise CompileError("compile", [Diagnostic("error", reason)])
+    return True
 
 
 def _is_well_formed(invocation: Any) -> bool:

@@ -1,6 +1,6 @@
 """The kernels of a program for a processor, between their division and their translation."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from plugjax_iree.mlir.generics import GENERIC
 from plugjax_iree.mlir.interface import Mlir
@@ -30,6 +30,13 @@ def in_kernels(mlir: Mlir, module: int, name: bytes) -> list[list[int]]:
 def alone_in_kernels(mlir: Mlir, module: int) -> list[int]:
     """The operations on whole arrays that are the only ones of their kernels."""
     return [found[0] for found in in_kernels(mlir, module, GENERIC) if len(found) == 1]
+
+
+def exports(mlir: Mlir, module: int) -> Iterator[int]:
+    """How kernels are called, once IREE schedules them."""
+    for executable in operations(mlir, module):
+        if name_of(mlir, executable) == b"hal.executable":
+            yield from named(mlir, executable, b"hal.executable.export", b"builtin.module")
 
 
 def is_loaded(mlir: Mlir, value: int) -> bool:

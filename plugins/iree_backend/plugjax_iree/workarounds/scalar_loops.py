@@ -36,6 +36,8 @@ _VIEWS = (b"tensor.extract_slice", b"tensor.collapse_shape", b"tensor.expand_sha
 _SAME = (b"util.optimization_barrier", b"tensor.extract", b"tensor.from_elements")
 # Elements times operations, below which a step takes less time in scalars than as a kernel.
 _MOST_WORK = 4096
+# The runtime passes 32 arrays to a kernel at most.
+_MOST_ARRAYS = 32
 
 Shape = tuple[int, ...]
 
@@ -70,6 +72,8 @@ def _reading(mlir: Mlir, loop: int) -> _Reader | None:
         reader.loop(loop)
         _Reader(mlir, _Nothing(), scalars_only=True).loop(loop)
     except _UnsuitedError:
+        return None
+    if len(reader.captured) + mlir.result_count(loop) > _MOST_ARRAYS:
         return None
     is_small = math.prod(reader.shape or ()) * reader.work <= _MOST_WORK
     return reader if is_small or not reader.shape else None
