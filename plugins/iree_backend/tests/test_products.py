@@ -457,3 +457,26 @@ def test_transposed_products(function, shapes, count, agrees, changes):
     draw = np.random.default_rng(0).normal
     agrees(function, *(draw(size=s).astype(np.float32) for s in shapes), rtol=2e-2, atol=1e-5)
     assert changes["transposed_products"] == count
+
+
+# Of an image and a kernel: shapes, padding and dilation of the kernel.
+EMPTY = [
+    ((2, 2, 2, 5), (1, 2, 2, 2), "VALID", (2, 1)),
+    ((2, 1, 0, 4), (1, 1, 2, 2), ((2, 2), (1, 1)), (2, 1)),
+    ((2, 1, 5, 5), (3, 1, 0, 2), "VALID", (1, 1)),
+    ((0, 1, 5, 5), (3, 1, 2, 2), "SAME", (1, 1)),
+    ((2, 0, 5, 5), (3, 0, 2, 2), "SAME", (1, 1)),
+]
+
+
+@pytest.mark.parametrize(("image", "kernel", "padding", "dilation"), EMPTY)
+def test_convolutions_of_empty_arrays_and_their_gradients(image, kernel, padding, dilation, agrees):
+    def program(x, k):
+        def f(x, k):
+            return lax.conv_general_dilated(x, k, (1, 1), padding, rhs_dilation=dilation)
+
+        y, pullback = plugjax.vjp(f, x, k)
+        return y, pullback(jnp.ones_like(y))
+
+    with plugjax.config.override("fallback", "error"):
+        agrees(program, np.ones(image, "f"), np.ones(kernel, "f"), rtol=0, atol=0)

@@ -44,6 +44,9 @@ def _conv_general_dilated(
     **params: Any,
 ) -> Value:
     (lhs_aval, rhs_aval), (out,) = ctx.avals_in, ctx.avals_out
+    if any(0 in aval.shape for aval in (lhs_aval, rhs_aval, out)):
+        # Sums of nothing: of an empty image there may be windows in the padding, and of an empty kernel anywhere.
+        return ctx.constant(0, out)
     lhs_spec, rhs_spec, out_spec = dimension_numbers
     rank = lhs_aval.ndim
     spatial = tuple(range(1, rank - 1))
@@ -58,11 +61,10 @@ def _conv_general_dilated(
     lhs, lhs_aval, params = _without_rest(lhs, lhs_aval, rhs_aval, params)
     in_groups = params["feature_group_count"] > 1 < rhs_aval.shape[-2]
     has_holes = any(gap > 1 for gap in params["rhs_dilation"])
-    is_empty = any(0 in aval.shape for aval in (lhs_aval, rhs_aval, out))
     in_groups = in_groups or params["batch_group_count"] > 1
     on_vulkan = ctx.module.device_kind == "vulkan" and any(n > 1 for n in rhs_aval.shape[:-2])
     gathers = (has_holes and is_on("dilated_groups")) or (on_vulkan and is_on("vulkan_groups"))
-    if in_groups and not is_empty and gathers:
+    if in_groups and gathers:
         lhs, lhs_aval, rhs, rhs_aval, params = _gathered(lhs, lhs_aval, rhs, rhs_aval, params)
     dtype = accumulator(out.dtype)
     found = ShapedArray(tuple(out.shape[d] for d in order), dtype)
