@@ -40,6 +40,8 @@ CASES = [
     (lambda x, i: jnp.take(x, i, 1, mode="wrap"), TABLE, PLACES, None),
     (lambda x, i: jnp.take_along_axis(x, i[:, None] % 50, 0), TABLE, PLACES, None),
     (lambda x, i: x[i] + x[i + 1], TABLE, PLACES, None),
+    (lambda x, i: x.at[:, :, 1].get(mode="clip") + i[0], CUBE, PLACES, 0),
+    (lambda x, i: x.at[3].get(mode="clip") * 2, TABLE, PLACES, 0),
     (embedded, TABLE, PLACES, 1),
     (plugjax.vmap(lambda x, i: x[i], (None, 0)), TABLE, PLACES.reshape(4, 10), None),
     (plugjax.vmap(lambda x, i: x[i]), CUBE, PLACES[:12].reshape(6, 2) % 7, None),

@@ -30,9 +30,9 @@ def _read_places(mlir: Mlir, operation: int) -> int:
     innermost = loops.maps[-1][-1]
     places: set[int] = set()
     for gather in gathers:
-        _, *rows, column = operands(mlir, gather)
-        if rows and _loop(mlir, column) == innermost:
-            places |= _arguments(mlir, rows, arguments)
+        _, *numbers = operands(mlir, gather)
+        if len(numbers) > 1 and _loop(mlir, numbers[-1]) == innermost:
+            places |= _arguments(mlir, numbers[:-1], arguments)
     count = 0
     for argument, array, axes in zip(arguments, operands(mlir, operation), loops.maps, strict=True):
         if argument in places and array != operands(mlir, operation)[-1] and innermost not in axes:
