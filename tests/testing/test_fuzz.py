@@ -190,6 +190,21 @@ def test_a_wrong_special_value_is_a_difference(value):
     assert compare(found, expected, lambda: with_noise(program)).position == 0
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.int32, np.complex64, np.bool_])
+def test_a_wrong_scalar_is_a_difference(dtype):
+    expected = Result([np.ones((), dtype)])
+    difference = compare(Result([np.zeros((), dtype)]), expected, list)
+    assert difference.kind == "wrong"
+    assert " at []: " in difference.text
+
+
+def test_sums_of_numbers_that_a_backend_takes_for_zero_agree():
+    tiny = np.finfo(np.float32).tiny
+    expected = Result([np.float32(3.5 * tiny)])
+    assert compare(Result([np.float32(2 * tiny)]), expected, list) is None
+    assert compare(Result([np.float32(99 * tiny)]), expected, list).kind == "wrong"
+
+
 def test_shapes_dtypes_and_weak_types_are_compared():
     expected = Result([np.zeros((2, 1), np.int32)])
     assert compare(Result([np.zeros((1, 2), np.int32)]), expected, list).kind == "shape"

@@ -16,6 +16,7 @@ import numpy as np
 
 from plugjax.testing.fuzz.run import Arrays, Result
 
+# Units in the last place, and smallest normal numbers, that a result may err by: backends take smaller ones for zero, and add many.
 UNITS, SPREADS = 16, 6
 
 
@@ -64,7 +65,7 @@ def compare(
             return None
     i, mask = min(bad.items())
     a, b = pairs[i]
-    place = tuple(int(p[0]) for p in np.nonzero(mask))
+    place = tuple(np.argwhere(mask)[0].tolist())
     text = f"{a.dtype}{list(a.shape)} at {list(place)}: {a[place]}, expected {b[place]}; {int(mask.sum())} of {mask.size}"
     finite = bool(np.all(np.isfinite(a[mask].astype(np.complex128))))
     return Difference("wrong", i, text, finite)
@@ -90,7 +91,7 @@ def _floats_differ(a: Any, b: Any, runs: list[Any], eps: float, tiny: float) -> 
         finite = np.isfinite(others)
         spread = np.where(finite, others, -np.inf).max(0) - np.where(finite, others, np.inf).min(0)
         spread = np.where(finite.any(0), spread, 0.0)
-        close = np.abs(x - y) <= UNITS * eps * np.abs(y) + SPREADS * spread + tiny
+        close = np.abs(x - y) <= UNITS * eps * np.abs(y) + SPREADS * spread + UNITS * tiny
         same = (x == y) | (np.isnan(x) & np.isnan(y))
         # Elements that some run makes nan or infinite may have any value.
         steady = np.all(np.isnan(others) == np.isnan(others[0]), 0)
@@ -104,7 +105,7 @@ def _complex_differs(a: Any, b: Any, runs: list[Any]) -> Any:
     eps, tiny = float(info.eps), float(info.tiny)
     with np.errstate(all="ignore"):
         modulus = UNITS * eps * np.where(np.isfinite(np.abs(b)), np.abs(b), 0)
-        close = np.abs(a - b) <= modulus + tiny
+        close = np.abs(a - b) <= modulus + UNITS * tiny
     parts = [
         _floats_differ(part(a), part(b), [part(run) for run in runs], eps, tiny)
         for part in (np.real, np.imag)
