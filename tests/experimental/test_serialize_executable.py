@@ -176,15 +176,11 @@ def test_structures_have_to_fit():
 
 
 def test_results_of_iree_are_verified_after_loading():
-    with plugjax.default_device("iree"):
-        plugjax.config.update("verify", "first")
-        try:
-            compiled = plugjax.jit(lambda x: jnp.sin(x) @ x.T).lower(X).compile()
-            again = deserialize_and_load(*serialize(compiled))
-            again(X)
-            assert again.verification is not None
-        finally:
-            plugjax.config.update("verify", "off")
+    with plugjax.default_device("iree"), plugjax.config.override("verify", "first"):
+        compiled = plugjax.jit(lambda x: jnp.sin(x) @ x.T).lower(X).compile()
+        again = deserialize_and_load(*serialize(compiled))
+        again(X)
+        assert again.verification is not None
 
 
 # Topologies ---------------------------------------------------------------------------------------

@@ -174,13 +174,13 @@ def test_interruption_ends_a_compilation_at_once():
     many = "\n".join(
         f"    %{i + 1} = stablehlo.dot_general %{i}, %x, contracting_dims = [1] x [0] "
         ": (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>"
-        for i in range(400)
+        for i in range(800)
     )
     module = f"""module @m {{
       func.func public @main(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {{
         %0 = stablehlo.negate %x : tensor<4x4xf32>
         {many}
-        return %400 : tensor<4x4xf32>
+        return %800 : tensor<4x4xf32>
       }}
     }}"""
     done = in_new_process(f"""
@@ -193,7 +193,7 @@ def test_interruption_ends_a_compilation_at_once():
         def interrupt():
             interrupted.append(time.monotonic())
             os.kill(os.getpid(), signal.SIGINT)
-        threading.Timer(1.0, interrupt).start()
+        threading.Timer(0.3, interrupt).start()
         try:
             compile_stablehlo({module!r}, CompileTarget())
         except KeyboardInterrupt:

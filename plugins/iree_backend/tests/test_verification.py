@@ -106,17 +106,18 @@ def test_right_without_a_workaround(workaround, tmp_path, monkeypatch):
     with plugjax.default_device("numpy"):
         expected = plugjax.tree.leaves(program(jnp.asarray(X)))
     plugjax.config.update("enable_compilation_cache", False)
-    plugjax.config.update("verify", "first")
-    plugjax.config.update("fallback", "silent")
     try:
-        with plugjax.default_device("iree"), warnings.catch_warnings():
+        with (
+            plugjax.default_device("iree"),
+            plugjax.config.override("verify", "first"),
+            plugjax.config.override("fallback", "silent"),
+            warnings.catch_warnings(),
+        ):
             warnings.simplefilter("ignore", VerificationWarning)
             f = plugjax.jit(program, compiler_options={"without": (workaround,)})
             found = [plugjax.tree.leaves(f(X)) for _ in range(2)]
     finally:
         plugjax.config.update("enable_compilation_cache", True)
-        plugjax.config.update("verify", "off")
-        plugjax.config.update("fallback", "warn")
     for leaves in found:
         for y, z in zip(leaves, expected, strict=True):
             np.testing.assert_allclose(y, z, rtol=1e-5, atol=1e-5)
