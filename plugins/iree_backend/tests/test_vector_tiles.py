@@ -92,6 +92,9 @@ OTHERS = [
     (lambda x, k: jnp.maximum(convolved(x, k) + 1, 0), [(2, 13, 13, 5), (3, 3, 5, 17)]),
     (pooled, [(2, 31, 31, 17)]),
     (lambda x: plugjax.nn.softmax(x, 0), [(127, 127)]),
+    (plugjax.nn.softmax, [(50, 33)]),
+    (lambda x: (x.sum(1), x.max(1), x.min(1)), [(50, 33)]),
+    (lambda x: x - x.mean(-1, keepdims=True), [(3, 7, 65)]),
     (lambda x: x.max(0), [(33, 127)]),
     (lambda x: jnp.cumsum(x, 0), [(33, 127)]),
 ]

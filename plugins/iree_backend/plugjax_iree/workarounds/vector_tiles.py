@@ -90,9 +90,11 @@ def _of_another(
         return None
     sizes = shape_of(mlir, operands(mlir, root)[-1])
     tile, terms = list(levels[PARALLEL]), list(levels[REDUCTION])
+    added = _size(mlir, root, reads, len(terms) - 1)
     side_by_side = any(axes[-1] == loops[-1] for axes in reads if len(axes) > 1)
     if not side_by_side or sizes[-1] < lanes or not 0 < tile[loops[-1]] < lanes // 2:
-        return None
+        # A vector of terms that does not divide a row is masked in each step.
+        return {PARALLEL: tile} if terms[-1] > 1 and added % terms[-1] else None
     tile[loops[-1]] = lanes
     shares = list(levels[DISTRIBUTED])
     if 0 < shares[loops[-1]] < lanes:
@@ -100,7 +102,8 @@ def _of_another(
     if is_image and len(loops) > 1:
         width = sizes[-2]
         tile[loops[-2]] = _divisor(width) or min(width, _ROWS)
-        terms[-1] = max(terms[-1], _channels(mlir, root, reads, len(terms) - 1))
+        if added <= _CHANNELS:
+            terms[-1] = max(terms[-1], added)
     return {DISTRIBUTED: shares, PARALLEL: tile, REDUCTION: terms}
 
 
@@ -113,12 +116,12 @@ def _divisor(width: int) -> int:
     return next((n for n in range(_COLUMNS, 1, -1) if width % n == 0), 0)
 
 
-def _channels(mlir: Mlir, root: int, reads: Sequence[Sequence[int]], loop: int) -> int:
-    """How many terms the innermost loop adds, if they are few; else 0."""
+def _size(mlir: Mlir, root: int, reads: Sequence[Sequence[int]], loop: int) -> int:
+    """How many steps a loop has."""
     arrays = operands(mlir, root)
     found = [
         shape_of(mlir, array)[axes.index(loop)]
         for array, axes in zip(arrays, reads, strict=False)
         if loop in axes
     ]
-    return found[0] if found and found[0] <= _CHANNELS else 0
+    return found[0] if found else 0
