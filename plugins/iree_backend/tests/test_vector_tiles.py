@@ -84,6 +84,8 @@ OTHERS = [
     (convolved, [(2, 13, 11, 5), (3, 3, 5, 19)]),
     (convolved, [(2, 9, 7, 20), (3, 3, 20, 33)]),
     (convolved, [(2, 9, 9, 3), (3, 3, 3, 5)]),
+    (convolved, [(2, 28, 28, 1), (5, 5, 1, 6)]),
+    (convolved, [(2, 17, 17, 5), (3, 3, 5, 4)]),
     (lambda x, k: convolved(x, k, 2), [(2, 27, 27, 13), (5, 5, 13, 17)]),
     (
         lambda x, k: plugjax.grad(lambda k: jnp.sum(convolved(x, k) ** 2))(k),

@@ -91,6 +91,10 @@ def _of_another(
     sizes = shape_of(mlir, operands(mlir, root)[-1])
     tile, terms = list(levels[PARALLEL]), list(levels[REDUCTION])
     added = _size(mlir, root, reads, len(terms) - 1)
+    if any(-1 in axes for axes in reads) and sizes[-1] <= tile[loops[-1]] and len(loops) > 1:
+        # Windows of few features: the sums of one element would wait for one another.
+        tile[loops[-2]] = max(tile[loops[-2]], _columns(sizes[-2]))
+        return {PARALLEL: tile} if tile != levels[PARALLEL] else None
     side_by_side = any(axes[-1] == loops[-1] for axes in reads if len(axes) > 1)
     if not side_by_side or sizes[-1] < lanes or not 0 < tile[loops[-1]] < lanes // 2:
         # A vector of terms that does not divide a row is masked in each step.
@@ -100,8 +104,7 @@ def _of_another(
     if 0 < shares[loops[-1]] < lanes:
         shares[loops[-1]] = min(sizes[-1], _VECTORS * lanes)
     if is_image and len(loops) > 1:
-        width = sizes[-2]
-        tile[loops[-2]] = _divisor(width) or min(width, _ROWS)
+        tile[loops[-2]] = _columns(sizes[-2])
         if added <= _CHANNELS:
             terms[-1] = max(terms[-1], added)
     return {DISTRIBUTED: shares, PARALLEL: tile, REDUCTION: terms}
@@ -111,9 +114,10 @@ def _nonzero(sizes: Sequence[int]) -> list[int]:
     return [size for size in sizes if size]
 
 
-def _divisor(width: int) -> int:
-    """The largest divisor of a row's length, of those that are as wide as a tile may be; 0 if there is but 1."""
-    return next((n for n in range(_COLUMNS, 1, -1) if width % n == 0), 0)
+def _columns(width: int) -> int:
+    """How many elements of a row of an image are computed at a time: a divisor of its length if there is one."""
+    divisors = (n for n in range(_COLUMNS, 1, -1) if width % n == 0)
+    return next(divisors, min(width, _ROWS))
 
 
 def _size(mlir: Mlir, root: int, reads: Sequence[Sequence[int]], loop: int) -> int:
