@@ -1,4 +1,4 @@
-"""Tiles are vectors, whatever the sizes of matrices and images, and products add one term after the other."""
+"""Tiles are vectors for matrices and images of all sizes, and products add one term after the other."""
 
 import re
 
