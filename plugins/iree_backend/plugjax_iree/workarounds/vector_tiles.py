@@ -71,8 +71,10 @@ def _of_a_product(mlir: Mlir, root: int, levels: Tiles, vector: int) -> Tiles | 
     *batch, rows, columns, terms = levels[PARALLEL]
     lanes = lanes_of(mlir, root, vector)
     *_, height, width = shape_of(mlir, operands(mlir, root)[-1])
-    fits = columns % lanes == 0 and (rows % _ROWS == 0 or height < _ROWS) if lanes else True
-    if fits or width < lanes:
+    # A size that is not known is negative.
+    if not lanes or height < 0 or width < lanes:
+        return None
+    if columns % lanes == 0 and (rows % _ROWS == 0 or height < _ROWS):
         return None
     terms = _TERMS if is_transposed(mlir, root) else 1
     return {
@@ -91,6 +93,8 @@ def _of_another(
     sizes = shape_of(mlir, operands(mlir, root)[-1])
     tile, terms = list(levels[PARALLEL]), list(levels[REDUCTION])
     added = _size(mlir, root, reads, len(terms) - 1)
+    if min(*sizes, added) < 0:
+        return None
     if any(-1 in axes for axes in reads) and sizes[-1] <= tile[loops[-1]] and len(loops) > 1:
         # Windows of few features: the sums of one element would wait for one another.
         tile[loops[-2]] = max(tile[loops[-2]], _columns(sizes[-2]))
