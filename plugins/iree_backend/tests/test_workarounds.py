@@ -288,6 +288,24 @@ def test_other_programs_stay_as_they_are(function, changes, agrees):
     assert {changes[name] for _, name in WORKED_AROUND} == {0}
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "uint32", "int32"])
+def test_reversed_columns(dtype):
+    """Of unsigned numbers, which are reversed as signed ones, they were refused."""
+
+    def turned(table):
+        return lax.rev(table[:, :1], (0,)).astype(jnp.float32)
+
+    def program(x):
+        tables = jnp.stack([jnp.stack([x, x + 1], 1)] * 2)
+        return turned(jnp.stack([x + 1, x + 2], 1)), plugjax.vmap(turned)(tables)
+
+    x, options = np.arange(8).astype(dtype), {"without": ("one_by_one",)}
+    with plugjax.config.override("fallback", "error"):
+        found = plugjax.jit(program, device="iree", compiler_options=options)(x)
+    for a, b in zip(found, program(jnp.asarray(x)), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
 def chosen_by_a_product(x, v):
     def total(x, y):
         columns = plugjax.vmap(lambda a: a * a.sum(), 1, 1)(y)

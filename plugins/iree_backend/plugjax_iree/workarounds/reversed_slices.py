@@ -1,12 +1,16 @@
-"""Reversals of slices with steps: ``x[2::-2]``.
+"""Reversals of slices: ``x[2::-2]``, ``x[::-1, :1]``.
 
-IREE 3.13 fuses the two and, for some sizes, refuses the fusion (3 elements with step 2: "LLVM Translation failed"). A barrier separates them.
+IREE 3.13 fuses the two and, for some sizes, refuses the fusion (3 elements with step 2, a column of unsigned numbers: "LLVM Translation failed"). A barrier
+separates them.
 """
 
-from plugjax_iree.mlir import Mlir, defining_op, insert_operand_barrier, name_of, walk
+from plugjax_iree.mlir import Mlir, insert_operand_barrier, name_of, walk
+from plugjax_iree.mlir.products import sources
 
 _REVERSE = b"stablehlo.reverse"
-_SLICE = b"stablehlo.slice"
+_SLICES = (b"stablehlo.slice", b"stablehlo.dynamic_slice")
+# Unsigned numbers are reversed as signed ones.
+_VIEWS = (b"stablehlo.bitcast_convert", b"stablehlo.reshape")
 
 
 def apply(mlir: Mlir, module: int) -> int:
@@ -22,5 +26,4 @@ def apply(mlir: Mlir, module: int) -> int:
 
 
 def _is_slice(mlir: Mlir, value: int) -> bool:
-    source = defining_op(mlir, value)
-    return source is not None and name_of(mlir, source) == _SLICE
+    return any(name_of(mlir, source) in _SLICES for source in sources(mlir, value, _VIEWS))
