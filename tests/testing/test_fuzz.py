@@ -198,11 +198,18 @@ def test_a_wrong_scalar_is_a_difference(dtype):
     assert " at []: " in difference.text
 
 
-def test_sums_of_numbers_that_a_backend_takes_for_zero_agree():
-    tiny = np.finfo(np.float32).tiny
-    expected = Result([np.float32(3.5 * tiny)])
-    assert compare(Result([np.float32(2 * tiny)]), expected, list) is None
-    assert compare(Result([np.float32(99 * tiny)]), expected, list).kind == "wrong"
+def test_terms_that_a_backend_takes_for_zero_are_explained_by_noise():
+    """Products of the smallest normal numbers and of numbers below 1 are subnormal; those that stay normal count."""
+    f, tiny = Aval("float32", (4,)), float(np.finfo(np.float32).tiny)
+    step = Step("product", "jnp.dot({0}, {1})", [0, 1], [2])
+    inputs = [Input(0, f, [str(tiny)] * 4), Input(1, f, ["0.9", "0.8", "0.7", "2.5"])]
+    program = Program(inputs, [step], [2], {0: f, 1: f, 2: Aval("float32", ())})
+    expected = on_numpy(program)
+    lost = Result([np.asarray(2.5 * tiny, np.float32)])
+    assert compare(lost, expected, lambda: [expected.arrays]).kind == "wrong"
+    assert compare(lost, expected, lambda: with_noise(program)) is None
+    wrong = Result([np.asarray(99 * tiny, np.float32)])
+    assert compare(wrong, expected, lambda: with_noise(program)).kind == "wrong"
 
 
 def test_shapes_dtypes_and_weak_types_are_compared():

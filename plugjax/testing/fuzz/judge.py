@@ -16,7 +16,6 @@ import numpy as np
 
 from plugjax.testing.fuzz.run import Arrays, Result
 
-# Units in the last place, and smallest normal numbers, that a result may err by: backends take smaller ones for zero, and add many.
 UNITS, SPREADS = 16, 6
 
 
@@ -91,7 +90,7 @@ def _floats_differ(a: Any, b: Any, runs: list[Any], eps: float, tiny: float) -> 
         finite = np.isfinite(others)
         spread = np.where(finite, others, -np.inf).max(0) - np.where(finite, others, np.inf).min(0)
         spread = np.where(finite.any(0), spread, 0.0)
-        close = np.abs(x - y) <= UNITS * eps * np.abs(y) + SPREADS * spread + UNITS * tiny
+        close = np.abs(x - y) <= UNITS * eps * np.abs(y) + SPREADS * spread + tiny
         same = (x == y) | (np.isnan(x) & np.isnan(y))
         # Elements that some run makes nan or infinite may have any value.
         steady = np.all(np.isnan(others) == np.isnan(others[0]), 0)
@@ -105,7 +104,7 @@ def _complex_differs(a: Any, b: Any, runs: list[Any]) -> Any:
     eps, tiny = float(info.eps), float(info.tiny)
     with np.errstate(all="ignore"):
         modulus = UNITS * eps * np.where(np.isfinite(np.abs(b)), np.abs(b), 0)
-        close = np.abs(a - b) <= modulus + UNITS * tiny
+        close = np.abs(a - b) <= modulus + tiny
     parts = [
         _floats_differ(part(a), part(b), [part(run) for run in runs], eps, tiny)
         for part in (np.real, np.imag)

@@ -26,7 +26,7 @@ class Noise:
 
     Args:
         units: distance in units of the last place.
-        flush: only replace subnormals by zeros.
+        flush: only replace subnormals by zeros, also among the terms of sums.
         wide: only accumulate in float64, without intermediate overflow.
         negate: only flip the sign of zeros among results.
     """
@@ -56,6 +56,8 @@ class Noise:
                 moves_results and not self.negate and rounding is not Rounding.ROUNDS_AFTERWARDS
             )
         out = kernel(*(map(self._moved, args) if moves_operands else args), **params)
+        if self.flush and rounding is Rounding.ACCUMULATES:
+            return _without_small_terms(out, max(map(np.size, args), default=0))
         if not moves_results:
             return out
         if rounding is Rounding.CANCELS and not self.negate:
@@ -106,6 +108,19 @@ def _flushed(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         return (_flushed(x.real) + 1j * _flushed(x.imag)).astype(x.dtype)
     tiny = ml_dtypes.finfo(x.dtype).smallest_normal
     return np.where(np.abs(x) < tiny, np.copysign(np.zeros_like(x), x), x)
+
+
+def _without_small_terms(x: Any, terms: int) -> Any:
+    """A sum that is closer to zero by what its terms have at most if all are subnormal. Narrow floats are added in float32, where theirs are not."""
+    dtype = np.asarray(x).dtype
+    if dtype.kind == "c":
+        parts = (_without_small_terms(part, terms) for part in (np.real(x), np.imag(x)))
+        real, imaginary = parts
+        return (real + 1j * imaginary).astype(dtype)
+    if dtype.kind != "f" or dtype.itemsize < 4:
+        return x
+    lost = np.minimum(np.abs(x), terms * np.finfo(dtype).smallest_normal)
+    return (x - np.copysign(lost, x)).astype(dtype)
 
 
 class _Current:
