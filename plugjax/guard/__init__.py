@@ -1,6 +1,6 @@
 """Verification of first calls, and the host as last resort: protection from a young compiler.
 
-``config.verify`` says when results are compared with NumPy's: ``"off"``, by the caller (``"outside"``), at the ``"first"`` call of each compiled
+``config.verify`` says when results are compared with NumPy's: ``"off"``, at the ``"first"`` call of each compiled
 program, or ``"always"``. Unset, the backend decides (IREE ``"first"``, the others ``"off"``).
 """
 

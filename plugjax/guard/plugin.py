@@ -34,16 +34,12 @@ def plugjax_rules() -> list[RuleSet]:
     return [noise.rules, on_host.rules]
 
 
-# With these values of ``config.verify`` programs run on NumPy too.
-_TWICE = ("first", "always")
-
-
 @hookimpl
 def plugjax_options() -> list[Option]:
     """When results are verified."""
     return [
         Option(
-            "verify", None, choices=(None, "off", "outside", "first", "always"), in_key=True,
+            "verify", None, choices=(None, "off", "first", "always"), in_key=True,
             help="compare results of compiled programs with NumPy's",
         )
     ]  # fmt: skip
@@ -56,7 +52,7 @@ def plugjax_fallback_policy(primitive: Primitive, platform: str) -> str | None:
 
 
 def mode(platform: str) -> str:
-    """How programs of a backend are verified: ``"off"``, ``"outside"``, ``"first"`` or ``"always"``."""
+    """How programs of a backend are verified: ``"off"``, ``"first"`` or ``"always"``."""
     backends = registry.active().backends()
     if platform == "numpy" or platform not in backends or "numpy" not in backends:
         return "off"
@@ -66,7 +62,7 @@ def mode(platform: str) -> str:
 @hookimpl
 def plugjax_jaxpr_passes(platform: str) -> Sequence[Callable[[ClosedJaxpr], ClosedJaxpr]]:
     """Put recorders around callbacks if programs run twice."""
-    return [_module("callbacks").recorded] if mode(platform) in _TWICE else []
+    return [_module("callbacks").recorded] if mode(platform) != "off" else []
 
 
 @hookimpl(wrapper=True)
@@ -84,7 +80,7 @@ def plugjax_compile(
         return _on_host(error, jaxpr, device, options)
     seconds = time.perf_counter() - start
     chosen = mode(backend.name)
-    if chosen not in _TWICE or not jaxpr.eqns:
+    if chosen == "off" or not jaxpr.eqns:
         return executable
     known = stored(executable.cache_key) if chosen == "first" else None
     if known is not None:

@@ -322,8 +322,7 @@ REFUSED = [chosen_by_a_product]
 
 @pytest.mark.parametrize("function", REFUSED, ids=lambda f: f.__name__)
 def test_what_is_refused_is_compiled_one_by_one(function, changes, agrees):
-    # The compiler refuses what a pass makes malformed if it verifies each pass.
-    with without(("uneven_products",)), plugjax.config.override("verify", "off"):
+    with without(("uneven_products",)):
         agrees(function, X, V, **CLOSE)
     assert changes["one_by_one"]
 

@@ -262,7 +262,7 @@ from plugjax import lax
 
 jax.config.update("jax_enable_x64", {x64})
 # What is wrong or refused is not repaired.
-jax.config.update("verify", "outside")
+jax.config.update("verify", "off")
 jax.config.update("fallback", "error")
 
 {source}
