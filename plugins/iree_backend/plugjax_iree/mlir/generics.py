@@ -19,7 +19,8 @@ GENERIC = b"linalg.generic"
 FILL = b"linalg.fill"
 PARALLEL, REDUCTION = "parallel", "reduction"
 _KINDS = re.compile(f"{PARALLEL}|{REDUCTION}")
-_MAPS = re.compile(r"affine_map<\(([^)]*)\) -> \(([^)]*)\)>")
+_MAPS = re.compile(r"-> \(([^)]*)\)>")
+_LOOP = re.compile(r"d\d+")
 
 
 class Loops(NamedTuple):
@@ -37,15 +38,20 @@ class Loops(NamedTuple):
 def loops_of(mlir: Mlir, operation: int) -> Loops | None:
     """The loops of a ``linalg.generic``; ``None`` if an operand is read otherwise than along whole axes."""
     kinds = tuple(_KINDS.findall(printed(mlir, operation, b"iterator_types")))
-    maps = []
-    for dims, results in _MAPS.findall(printed(mlir, operation, b"indexing_maps")):
-        names = dims.split(", ")
-        axes = results.split(", ") if results else []
-        if not all(axis in names for axis in axes) or len(set(axes)) < len(axes):
-            return None
-        maps.append(tuple(map(names.index, axes)))
-    # The pattern does not match maps with parentheses.
-    return Loops(kinds, tuple(maps)) if len(maps) == mlir.operand_count(operation) else None
+    maps = maps_of(mlir, operation)
+    whole = bool(maps) and all(-1 not in axes and len(set(axes)) == len(axes) for axes in maps)
+    return Loops(kinds, maps) if whole else None
+
+
+def maps_of(mlir: Mlir, operation: int) -> tuple[tuple[int, ...], ...]:
+    """Of each operand, the loops that its axes run along; -1 for an axis that is no loop. Empty if the operation does not say, or says it with parentheses."""
+    found = _MAPS.findall(printed(mlir, operation, b"indexing_maps"))
+    if len(found) != mlir.operand_count(operation):
+        return ()
+    return tuple(
+        tuple(int(a[1:]) if _LOOP.fullmatch(a) else -1 for a in axes.split(", ") if a)
+        for axes in found
+    )
 
 
 def body_of(mlir: Mlir, operation: int) -> tuple[list[int], list[int]]:

@@ -32,11 +32,15 @@ def alone_in_kernels(mlir: Mlir, module: int) -> list[int]:
     return [found[0] for found in in_kernels(mlir, module, GENERIC) if len(found) == 1]
 
 
+def scheduled(mlir: Mlir, module: int) -> Iterator[int]:
+    """What kernels are in, once IREE schedules them."""
+    return (o for o in operations(mlir, module) if name_of(mlir, o) == b"hal.executable")
+
+
 def exports(mlir: Mlir, module: int) -> Iterator[int]:
     """How kernels are called, once IREE schedules them."""
-    for executable in operations(mlir, module):
-        if name_of(mlir, executable) == b"hal.executable":
-            yield from named(mlir, executable, b"hal.executable.export", b"builtin.module")
+    for executable in scheduled(mlir, module):
+        yield from named(mlir, executable, b"hal.executable.export", b"builtin.module")
 
 
 def is_loaded(mlir: Mlir, value: int) -> bool:

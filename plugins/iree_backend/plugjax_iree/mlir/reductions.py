@@ -6,7 +6,7 @@ from plugjax_iree.mlir.reading import defining_op, name_of, operands, users
 
 # What sums begin with.
 SUMS = {b"arith.addf": "0.0", b"arith.addi": "0"}
-PRODUCT = b"arith.mulf"
+_PRODUCT = b"arith.mulf"
 # They give the same with what they begin with once or more often.
 _IDEMPOTENT = tuple(
     f"arith.{name}".encode()
@@ -40,6 +40,12 @@ def combiner_of(mlir: Mlir, operation: int) -> int | None:
     return combiner if used == [combiner] else None
 
 
+def is_product(mlir: Mlir, value: int) -> bool:
+    """Whether a number is a product."""
+    origin = defining_op(mlir, value)
+    return origin is not None and name_of(mlir, origin) == _PRODUCT
+
+
 def with_zero(mlir: Mlir, writer: Writer, operation: int, combiner: int) -> int:
     """The scalar function of an operation, which adds a zero to a product that is added, as a block."""
     arguments, body = body_of(mlir, operation)
@@ -50,8 +56,7 @@ def with_zero(mlir: Mlir, writer: Writer, operation: int, combiner: int) -> int:
     writer.copy(body[:last], known)
     if name_of(mlir, combiner) == b"arith.addf":
         for value in operands(mlir, combiner):
-            origin = defining_op(mlir, value)
-            if origin is not None and name_of(mlir, origin) == PRODUCT:
+            if is_product(mlir, value):
                 kind = mlir.type_of(value)
                 zero = writer.constant("0.0", kind)
                 (known[value],) = writer.append(b"arith.addf", [kind], [known[value], zero])

@@ -3,10 +3,11 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from plugjax_iree.mlir.generics import maps_of
 from plugjax_iree.mlir.interface import Mlir
+from plugjax_iree.mlir.kernels import scheduled
 from plugjax_iree.mlir.reading import (
     in_all,
-    name_of,
     named,
     operands,
     operations,
@@ -15,15 +16,14 @@ from plugjax_iree.mlir.reading import (
 )
 from plugjax_iree.mlir.rewriting import set_parsed_attribute
 
-PARALLEL, REDUCTION, DISTRIBUTED = "vector_common_parallel", "vector_reduction", "distribution"
+# Levels: what a worker computes, what is computed in vectors at a time, and how many terms of sums are.
+SHARE, TILE, TERMS = "distribution", "vector_common_parallel", "vector_reduction"
 PRODUCTS = (b"linalg.matmul", b"linalg.batch_matmul")
 # The sizes of tiles, by the name of their level.
 Tiles = Mapping[str, Sequence[int]]
 
 _CONFIGURED, _TRANSLATED = b"lowering_config", b"translation_info"
 _LEVEL = re.compile(r"(\w+) = \[([\d, ]*)\]")
-_MAP = re.compile(r"-> \(([^)]*)\)>")
-_LOOP = re.compile(r"d\d+")
 _VECTOR = re.compile(r"native_vector_size = (\d+)")
 _PIPELINE = re.compile(r"(#iree_codegen\.translation_info<pipeline = #iree_cpu\.pipeline<(\w+)>)>")
 _BYTES = {"f32": 4, "f64": 8, "i32": 4, "i64": 8}
@@ -31,9 +31,7 @@ _BYTES = {"f32": 4, "f64": 8, "i32": 4, "i64": 8}
 
 def tiled_functions(mlir: Mlir, module: int) -> Iterator[tuple[int, int]]:
     """The functions of the kernels for x86 processors, and the bytes of their vectors."""
-    for executable in operations(mlir, module):
-        if name_of(mlir, executable) != b"hal.executable":
-            continue
+    for executable in scheduled(mlir, module):
         for variant in operations(mlir, executable):
             target = printed(mlir, variant, b"target")
             vector = _VECTOR.search(target)
@@ -82,13 +80,7 @@ def lanes_of(mlir: Mlir, operation: int, vector: int) -> int:
     return vector // size if size else 0
 
 
-def loops_of_operands(mlir: Mlir, operation: int) -> list[list[int]]:
-    """The loop that each axis of each operand runs along; -1 for one that several loops run along."""
-    maps = [axes.split(", ") for axes in _MAP.findall(printed(mlir, operation, b"indexing_maps"))]
-    return [[int(a[1:]) if _LOOP.fullmatch(a) else -1 for a in axes if a] for axes in maps]
-
-
 def is_transposed(mlir: Mlir, product: int) -> bool:
     """Whether the elements of a column of the second factor lie side by side."""
-    maps = loops_of_operands(mlir, product)
+    maps = maps_of(mlir, product)
     return bool(maps) and maps[1][-1] != maps[2][-1]

@@ -6,9 +6,8 @@ of the row one by one. Where the kernel reads the place by its number, they are 
 
 from collections.abc import Sequence
 
-from plugjax_iree.mlir import Mlir, create, defining_op, name_of, operands, printed
-from plugjax_iree.mlir.generics import GENERIC, body_of, loops_of
-from plugjax_iree.mlir.interface import text_of
+from plugjax_iree.mlir import Mlir, defining_op, name_of, operands, printed
+from plugjax_iree.mlir.generics import GENERIC, Writer, body_of, loops_of
 from plugjax_iree.mlir.kernels import in_kernels
 
 _EXTRACT = b"tensor.extract"
@@ -63,18 +62,11 @@ def _arguments(mlir: Mlir, values: Sequence[int], arguments: Sequence[int]) -> s
 
 def _element(mlir: Mlir, before: int, array: int, axes: Sequence[int]) -> int:
     """The element of an array at the numbers of some loops, read before an operation."""
-    context, block = mlir.context(before), mlir.block_of(before)
-    index = mlir.parse_type(context, text_of(b"index"))
-    assert index is not None
-    numbers = []
-    for axis in axes:
-        dim = mlir.parse_attribute(context, text_of(f"{axis} : i64".encode()))
-        assert dim is not None
-        named = [(mlir.identifier(context, text_of(b"dim")), dim)]
-        made = create(mlir, _INDEX, mlir.location(before), [index], [], named)
-        mlir.insert_before(block, before, made)
-        numbers.append(mlir.result(made, 0))
+    writer = Writer(mlir, before)
+    index = writer.type("index")
+    numbers = [
+        writer.put(writer.operation(_INDEX, [index], [], {b"dim": f"{axis} : i64"}))
+        for axis in axes
+    ]
     kind = mlir.element_type(mlir.type_of(array))
-    read = create(mlir, _EXTRACT, mlir.location(before), [kind], [array, *numbers])
-    mlir.insert_before(block, before, read)
-    return mlir.result(read, 0)
+    return writer.put(writer.operation(_EXTRACT, [kind], [array, *numbers], {}))

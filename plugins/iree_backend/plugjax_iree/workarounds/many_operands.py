@@ -1,7 +1,6 @@
 """Operations on many arrays: the sum of forty.
 
-IREE 3.13 fuses elementwise operations into kernels of up to 64 arrays, but its runtime calls no kernel with more than 32 ("binding count 41 > 32"). So
-what is computed of more than `MOST` arrays is computed in parts, with barriers between them.
+IREE 3.13 fuses elementwise operations of more than 32 arrays into one kernel, but its runtime calls none with so many ("binding count 41 > 32"). So what is computed of more than `MOST` arrays is computed in parts, with barriers between them.
 
 Where IREE finds more to fuse than is seen here, the program is refused before it runs, and compiled without any fusion (`one_by_one`).
 """

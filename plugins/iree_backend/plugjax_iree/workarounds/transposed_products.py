@@ -6,8 +6,8 @@ the transposed one.
 
 import re
 
-from plugjax_iree.mlir import Mlir, create, defining_op, name_of, numbers, printed, users, walk
-from plugjax_iree.mlir.interface import text_of
+from plugjax_iree.mlir import Mlir, defining_op, name_of, numbers, printed, users, walk
+from plugjax_iree.mlir.generics import Writer
 from plugjax_iree.mlir.products import DOT
 
 _TRANSPOSE = b"stablehlo.transpose"
@@ -37,16 +37,12 @@ def _is_exchanged(mlir: Mlir, transpose: int) -> bool:
     order = [*range(batch), *range(middle, middle + right), *range(batch, middle)]
     if not left or not right or numbers(mlir, transpose, b"permutation") != order:
         return False
-    context = mlir.context(product)
     exchanged = _SIDE.sub(lambda side: "rl"["lr".index(side[1])] + "hs_", dims)
-    attribute = mlir.parse_attribute(context, text_of(exchanged.encode()))
-    assert attribute is not None, exchanged
-    # IREE does not read the precision.
-    named = [(mlir.identifier(context, text_of(_NUMBERS)), attribute)]
+    writer = Writer(mlir, transpose)
     kind = mlir.type_of(mlir.result(transpose, 0))
-    made = create(mlir, DOT, mlir.location(product), [kind], [other, one], named)
-    mlir.insert_before(mlir.block_of(transpose), transpose, made)
-    mlir.replace(mlir.result(transpose, 0), mlir.result(made, 0))
+    # IREE does not read the precision.
+    made = writer.put(writer.operation(DOT, [kind], [other, one], {_NUMBERS: exchanged}))
+    mlir.replace(mlir.result(transpose, 0), made)
     mlir.destroy(transpose)
     mlir.destroy(product)
     return True

@@ -4,10 +4,10 @@ IREE 3.13 takes them for products of matrices, whose factors both have the axes 
 accumulator/result vector shape". With a zero added to the product they are not.
 """
 
-from plugjax_iree.mlir import Mlir, defining_op, name_of, operands
+from plugjax_iree.mlir import Mlir, operands
 from plugjax_iree.mlir.generics import GENERIC, REDUCTION, Writer, loops_of
 from plugjax_iree.mlir.kernels import in_kernels
-from plugjax_iree.mlir.reductions import PRODUCT, combiner_of, with_zero
+from plugjax_iree.mlir.reductions import combiner_of, is_product, with_zero
 
 
 def apply(mlir: Mlir, module: int) -> int:
@@ -25,7 +25,7 @@ def _is_changed(mlir: Mlir, operation: int) -> bool:
     if len(factors) != 2 or all(axis in each for axis in added for each in factors):
         return False
     combiner = combiner_of(mlir, operation)
-    if combiner is None or not any(_is_product(mlir, v) for v in operands(mlir, combiner)):
+    if combiner is None or not any(is_product(mlir, v) for v in operands(mlir, combiner)):
         return False
     *arrays, into = operands(mlir, operation)
     writer = Writer(mlir, operation)
@@ -33,8 +33,3 @@ def _is_changed(mlir: Mlir, operation: int) -> bool:
     mlir.replace(mlir.result(operation, 0), changed)
     mlir.destroy(operation)
     return True
-
-
-def _is_product(mlir: Mlir, value: int) -> bool:
-    origin = defining_op(mlir, value)
-    return origin is not None and name_of(mlir, origin) == PRODUCT

@@ -7,15 +7,15 @@ vectors, and what is left at the borders has code of its own, as IREE does it fo
 from collections.abc import Sequence
 
 from plugjax_iree.mlir import Mlir, name_of, operands, shape_of
+from plugjax_iree.mlir.generics import maps_of
 from plugjax_iree.mlir.tiles import (
-    DISTRIBUTED,
-    PARALLEL,
     PRODUCTS,
-    REDUCTION,
+    SHARE,
+    TERMS,
+    TILE,
     Tiles,
     is_transposed,
     lanes_of,
-    loops_of_operands,
     peel_borders,
     pipeline_of,
     set_tiles,
@@ -30,8 +30,8 @@ _ROWS = 8
 _VECTORS = 4
 # Of an image: elements of a row, and channels that are added.
 _COLUMNS, _CHANNELS = 9, 16
-# Terms of a sum whose second factor is transposed: a whole vector of them would take twice as long to compile.
-_TERMS = 4
+# Of a product whose second factor is transposed: a whole vector of terms would take half as long again to compile, and up to twice as long.
+_TERMS_OF_TRANSPOSED = 4
 
 
 def apply(mlir: Mlir, module: int) -> int:
@@ -42,14 +42,14 @@ def apply(mlir: Mlir, module: int) -> int:
 def _is_retiled(mlir: Mlir, function: int, vector: int) -> bool:
     passes = pipeline_of(mlir, function)
     found = tiled(mlir, function)
-    roots = [operation for operation, levels in found.items() if DISTRIBUTED in levels]
+    roots = [operation for operation, levels in found.items() if SHARE in levels]
     if passes not in _PASSES or len(roots) != 1:
         return False
     (root,) = roots
     levels = found.pop(root)
-    tile = levels.get(PARALLEL, [])
-    if REDUCTION not in levels or any(
-        _nonzero(each.get(PARALLEL, [])) != _nonzero(tile) for each in found.values()
+    tile = levels.get(TILE, [])
+    if TERMS not in levels or any(
+        _nonzero(each.get(TILE, [])) != _nonzero(tile) for each in found.values()
     ):
         return False
     if name_of(mlir, root) in PRODUCTS:
@@ -60,15 +60,15 @@ def _is_retiled(mlir: Mlir, function: int, vector: int) -> bool:
         return False
     set_tiles(mlir, root, {**levels, **chosen})
     for other, each in found.items():
-        sizes = iter(_nonzero(chosen[PARALLEL]))
-        own = [next(sizes) if size else 0 for size in each[PARALLEL]]
-        set_tiles(mlir, other, {**each, PARALLEL: own})
+        sizes = iter(_nonzero(chosen[TILE]))
+        own = [next(sizes) if size else 0 for size in each[TILE]]
+        set_tiles(mlir, other, {**each, TILE: own})
     peel_borders(mlir, function)
     return True
 
 
 def _of_a_product(mlir: Mlir, root: int, levels: Tiles, vector: int) -> Tiles | None:
-    *batch, rows, columns, terms = levels[PARALLEL]
+    *batch, rows, columns, _ = levels[TILE]
     lanes = lanes_of(mlir, root, vector)
     *_, height, width = shape_of(mlir, operands(mlir, root)[-1])
     # A size that is not known is negative.
@@ -76,42 +76,41 @@ def _of_a_product(mlir: Mlir, root: int, levels: Tiles, vector: int) -> Tiles | 
         return None
     if columns % lanes == 0 and (rows % _ROWS == 0 or height < _ROWS):
         return None
-    terms = _TERMS if is_transposed(mlir, root) else 1
-    return {
-        PARALLEL: [*batch, _ROWS, lanes, 0],
-        REDUCTION: [*levels[REDUCTION][:-1], terms],
-    }
+    *whole, terms = levels[TERMS]
+    terms = _TERMS_OF_TRANSPOSED if is_transposed(mlir, root) else terms
+    return {TILE: [*batch, _ROWS, lanes, 0], TERMS: [*whole, terms]}
 
 
 def _of_another(
     mlir: Mlir, root: int, levels: Tiles, vector: int, *, is_image: bool
 ) -> Tiles | None:
     lanes = lanes_of(mlir, root, vector)
-    *reads, loops = loops_of_operands(mlir, root) or [[]]
+    *reads, loops = maps_of(mlir, root) or [()]
     if not lanes or not loops or -1 in loops:
         return None
     sizes = shape_of(mlir, operands(mlir, root)[-1])
-    tile, terms = list(levels[PARALLEL]), list(levels[REDUCTION])
+    tile, terms = list(levels[TILE]), list(levels[TERMS])
     added = _size(mlir, root, reads, len(terms) - 1)
     if min(*sizes, added) < 0:
         return None
-    if any(-1 in axes for axes in reads) and sizes[-1] <= tile[loops[-1]] and len(loops) > 1:
+    last = loops[-1]
+    if any(-1 in axes for axes in reads) and sizes[-1] <= tile[last] and len(loops) > 1:
         # Windows of few features: the sums of one element would wait for one another.
         tile[loops[-2]] = max(tile[loops[-2]], _columns(sizes[-2]))
-        return {PARALLEL: tile} if tile != levels[PARALLEL] else None
-    side_by_side = any(axes[-1] == loops[-1] for axes in reads if len(axes) > 1)
-    if not side_by_side or sizes[-1] < lanes or not 0 < tile[loops[-1]] < lanes // 2:
+        return {TILE: tile} if tile != levels[TILE] else None
+    side_by_side = any(axes[-1] == last for axes in reads if len(axes) > 1)
+    if not side_by_side or sizes[-1] < lanes or not 0 < tile[last] < lanes // 2:
         # A vector of terms that does not divide a row is masked in each step.
-        return {PARALLEL: tile} if terms[-1] > 1 and added % terms[-1] else None
-    tile[loops[-1]] = lanes
-    shares = list(levels[DISTRIBUTED])
-    if 0 < shares[loops[-1]] < lanes:
-        shares[loops[-1]] = min(sizes[-1], _VECTORS * lanes)
+        return {TILE: tile} if terms[-1] > 1 and added % terms[-1] else None
+    tile[last] = lanes
+    share = list(levels[SHARE])
+    if 0 < share[last] < lanes:
+        share[last] = min(sizes[-1], _VECTORS * lanes)
     if is_image and len(loops) > 1:
         tile[loops[-2]] = _columns(sizes[-2])
         if added <= _CHANNELS:
             terms[-1] = max(terms[-1], added)
-    return {DISTRIBUTED: shares, PARALLEL: tile, REDUCTION: terms}
+    return {SHARE: share, TILE: tile, TERMS: terms}
 
 
 def _nonzero(sizes: Sequence[int]) -> list[int]:
@@ -129,7 +128,7 @@ def _size(mlir: Mlir, root: int, reads: Sequence[Sequence[int]], loop: int) -> i
     arrays = operands(mlir, root)
     found = [
         shape_of(mlir, array)[axes.index(loop)]
-        for array, axes in zip(arrays, reads, strict=False)
+        for array, axes in zip(arrays[:-1], reads, strict=True)
         if loop in axes
     ]
     return found[0] if found else 0
