@@ -6,6 +6,7 @@ import pytest
 import plugjax
 import plugjax.numpy as jnp
 from plugjax import lax
+from plugjax_iree import workarounds
 
 X = np.array([1, 2], np.float32)
 START = np.array([0.7, -0.4, 1.1], np.float32)
@@ -335,3 +336,37 @@ def test_two_carries_begin_with_one_value(agrees):
     x = np.array([0.1, 1, 1.5, 3, 0], np.float32)
     y = np.array([-1, 3.14, -1.5, -2.7, -3], np.float16)
     agrees(program, x, y, x - 2, np.float32(0), rtol=1e-3, atol=1e-3)
+
+
+def a_loop_begins_with_half_of_a_kernel(x):
+    z = jnp.exp(x)
+    return lax.fori_loop(0, 5, lambda _, c: jnp.cos(c) @ x, jnp.sin(z)) * z
+
+
+def a_loop_reads_half_of_a_kernel(x):
+    z = jnp.exp(x)
+    y = jnp.sin(z)
+    return lax.fori_loop(0, 5, lambda _, c: jnp.cos(c) @ y, x) * z
+
+
+def branches_read_halves_of_a_kernel(x):
+    z = jnp.exp(x)
+    y, first = jnp.sin(z), x[0, 0] > 0
+    one = lax.cond(first, lambda: y @ x, lambda: x)
+    other = lax.cond(first, lambda: jnp.cos(z) @ y, lambda: x * 2)
+    return jnp.tanh(one @ other) @ x * z
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        a_loop_begins_with_half_of_a_kernel,
+        a_loop_reads_half_of_a_kernel,
+        branches_read_halves_of_a_kernel,
+    ],
+    ids=lambda f: f.__name__,
+)
+def test_values_behind_loops_that_their_kernel_begins(program, agrees):
+    x = np.linspace(-0.5, 0.5, 9, dtype=np.float32).reshape(3, 3)
+    with workarounds.without(("one_by_one",)), plugjax.config.override("fallback", "error"):
+        agrees(program, x, rtol=1e-5, atol=1e-5)

@@ -29,6 +29,7 @@ from plugjax_iree.mlir.reading import (
 )
 from plugjax_iree.mlir.rewriting import (
     BARRIER,
+    UTIL_BARRIER,
     choose,
     constant,
     copy_operand,
@@ -45,6 +46,7 @@ __all__ = [
     "BARRIER",
     "MOVES",
     "PROGRAMS",
+    "UTIL_BARRIER",
     "Builder",
     "Mlir",
     "blocks",

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from plugjax_iree.mlir.interface import Mlir, NamedAttribute, Pointer, text_of
 from plugjax_iree.mlir.reading import name_of, shape_of
 
-BARRIER = b"stablehlo.optimization_barrier"
+# A barrier in StableHLO, and what the compiler makes of it.
+BARRIER, UTIL_BARRIER = b"stablehlo.optimization_barrier", b"util.optimization_barrier"
 
 
 def create(

@@ -5,6 +5,7 @@ refuses the program: "operand #6 does not dominate this use". So each loop and e
 """
 
 from plugjax_iree.mlir import (
+    UTIL_BARRIER,
     Mlir,
     blocks,
     in_block,
@@ -14,9 +15,8 @@ from plugjax_iree.mlir import (
     operations,
 )
 from plugjax_iree.mlir.kernels import CODE
+from plugjax_iree.mlir.loops import STRUCTURED
 
-_BARRIER = b"util.optimization_barrier"
-_PROGRAMS = (b"scf.for", b"scf.if", b"scf.index_switch", b"scf.while")
 _ENDS = (b"scf.condition", b"scf.yield", b"util.return")
 
 
@@ -37,9 +37,9 @@ def _separate(mlir: Mlir, block: int, hidden: set[int]) -> int:
     count = 0
     for operation in list(in_block(mlir, block)):
         name = name_of(mlir, operation)
-        if name == _BARRIER:
+        if name == UTIL_BARRIER:
             hidden.update(mlir.result(operation, i) for i in range(mlir.result_count(operation)))
-        if name not in _PROGRAMS and name not in _ENDS:
+        if name not in STRUCTURED and name not in _ENDS:
             continue
         own = set()
         for value in _read(mlir, operation) & hidden:

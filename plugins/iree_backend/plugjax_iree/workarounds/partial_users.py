@@ -6,6 +6,7 @@ operation computed for its user is read, in part, by the fused one.
 """
 
 from plugjax_iree.mlir import (
+    UTIL_BARRIER,
     Mlir,
     defining_op,
     insert_operand_barrier,
@@ -16,7 +17,6 @@ from plugjax_iree.mlir import (
 )
 
 _OPERATION = b"linalg.generic"
-_BARRIER = b"util.optimization_barrier"
 
 
 def apply(mlir: Mlir, parent: int) -> int:
@@ -33,6 +33,6 @@ def apply(mlir: Mlir, parent: int) -> int:
                 and name_of(mlir, origin) == _OPERATION
                 and not reads_whole_axes(mlir, operation, i)
             ):
-                insert_operand_barrier(mlir, operation, i, _BARRIER)
+                insert_operand_barrier(mlir, operation, i, UTIL_BARRIER)
                 count += 1
     return count

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from plugjax_iree.mlir import (
+    UTIL_BARRIER,
     Builder,
     Mlir,
     blocks,
@@ -33,7 +34,7 @@ _FUNCTION = b"linalg.generic"
 _SCALAR = (b"arith.", b"math.")
 # Parts of arrays; where these are known before the loop, so are their parts.
 _VIEWS = (b"tensor.extract_slice", b"tensor.collapse_shape", b"tensor.expand_shape")
-_SAME = (b"util.optimization_barrier", b"tensor.extract", b"tensor.from_elements")
+_SAME = (UTIL_BARRIER, b"tensor.extract", b"tensor.from_elements")
 # Elements times operations, below which a step takes less time in scalars than as a kernel.
 _MOST_WORK = 4096
 # The runtime passes 32 arrays to a kernel at most.

@@ -6,11 +6,10 @@ execution region". With a barrier behind it, the kernel runs once.
 
 from collections.abc import Iterator
 
-from plugjax_iree.mlir import Mlir, in_block, insert_barrier, name_of, named, users
+from plugjax_iree.mlir import UTIL_BARRIER, Mlir, in_block, insert_barrier, name_of, named, users
 from plugjax_iree.mlir.kernels import CODE
 
 _KERNEL = b"flow.dispatch"
-_BARRIER = b"util.optimization_barrier"
 _VIEW = b"flow.tensor.reshape"
 _READ_BACK = b"flow.tensor.load"
 
@@ -22,7 +21,7 @@ def apply(mlir: Mlir, module: int) -> int:
         results = [mlir.result(kernel, i) for i in range(mlir.result_count(kernel))]
         if not mlir.operand_count(kernel) and _is_read_apart(mlir, results):
             for result in results:
-                insert_barrier(mlir, kernel, result, _BARRIER)
+                insert_barrier(mlir, kernel, result, UTIL_BARRIER)
                 count += 1
     return count
 

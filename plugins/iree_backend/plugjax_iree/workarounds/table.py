@@ -94,6 +94,18 @@ _LATE = (
         "test_workarounds.py::test_values_are_those_of_numpy",
     ),
     Workaround(
+        "ordered_loops",
+        Stage.FLOW,
+        'A kernel that has a result read by a loop without effects, and another one behind that loop, is refused ("circular dependency").',
+        Effect.REFUSED,
+        """
+        def program(x):
+            z = jnp.exp(x)
+            return lax.fori_loop(0, 5, lambda i, c: jnp.cos(c) @ x, jnp.sin(z)) * z
+        """,
+        "test_loops.py::test_values_behind_loops_that_their_kernel_begins",
+    ),
+    Workaround(
         "hidden_sizes",
         Stage.FLOW,
         'A value behind a barrier that several loops read is refused ("operand #6 does not dominate this use").',
