@@ -335,7 +335,8 @@ def test_two_carries_begin_with_one_value(agrees):
 
     x = np.array([0.1, 1, 1.5, 3, 0], np.float32)
     y = np.array([-1, 3.14, -1.5, -2.7, -3], np.float16)
-    agrees(program, x, y, x - 2, np.float32(0), rtol=1e-3, atol=1e-3)
+    with workarounds.without(("one_by_one",)):
+        agrees(program, x, y, x - 2, np.float32(0), rtol=1e-3, atol=1e-3)
 
 
 def a_loop_begins_with_half_of_a_kernel(x):

@@ -77,7 +77,7 @@ PROGRAMS = {
     "constant_reductions": weights,
     "paired_reductions": differences,
     "equal_copies": loops_in_an_unrolled_one,
-    "first_carries": its_own_beginning,
+    "ordered_loops": its_own_beginning,
     "invariant_carries": drops_its_carry,
     "late_users": updated_and_padded,
     "special_constants": of_a_constant_nan,

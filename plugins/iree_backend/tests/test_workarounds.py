@@ -262,7 +262,7 @@ def kernels_before_and_between_loops(x, v):
 WORKED_AROUND = [
     *((f, "paired_reductions") for f in PAIRED),
     *((f, "constant_chains") for f in CONSTANT),
-    *((f, "first_carries") for f in SHARED),
+    *((f, "ordered_loops") for f in SHARED),
     *((f, "late_users") for f in USED_LATE),
     *((f, "moved_loops") for f in MOVED),
     (a_loop_that_updates_constant_places, "shared_kernels"),

@@ -83,14 +83,6 @@ def choose(mlir: Mlir, loop: int, end: int, one: int, other: int) -> int:
     return _written(mlir, b"stablehlo.select", end, kind, [unknown, one, other])
 
 
-def copy_operand(mlir: Mlir, operation: int, index: int, value: int) -> int:
-    """Replace an operand by a copy of a value in a buffer of its own; returns the copy."""
-    again = _written(mlir, BARRIER, operation, mlir.type_of(value), [value])
-    copy = choose(mlir, operation, operation, value, again)
-    mlir.set_operand(operation, index, copy)
-    return copy
-
-
 def _written(
     mlir: Mlir,
     name: bytes,

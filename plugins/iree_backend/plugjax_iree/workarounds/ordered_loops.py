@@ -19,7 +19,6 @@ from plugjax_iree.mlir.kernels import CODE
 from plugjax_iree.mlir.loops import STRUCTURED
 
 
-
 def apply(mlir: Mlir, module: int) -> int:
     """Insert barriers; returns their number."""
     return sum(

@@ -190,19 +190,6 @@ INLINED_AND_STABLEHLO = (
         "test_workaround_table.py::test_right_with_it",
     ),
     Workaround(
-        "first_carries",
-        Stage.STABLEHLO,
-        'A loop whose initial value has other users is refused ("circular dependency"); so are some loops with one initial value for two carries.',
-        Effect.REFUSED,
-        """
-        def program(x):
-            z = jnp.exp(x)
-            return lax.fori_loop(0, 5, lambda i, c: jnp.sin(c), z) * z
-        """,
-        "test_workarounds.py::test_values_are_those_of_numpy",
-        beside=("scalar_loops",),
-    ),
-    Workaround(
         "invariant_carries",
         Stage.STABLEHLO,
         "A loop with a carry whose new value is loop-invariant crashes the compiler; a loop that gives two carries one value is refused.",
