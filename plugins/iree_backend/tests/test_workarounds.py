@@ -259,6 +259,13 @@ def kernels_before_and_between_loops(x, v):
     return sums(x[0], rows), plugjax.vmap(sums)(x[:2], jnp.stack([rows, rows * 2]))
 
 
+def slices_of_what_branches_give_alike(x, v):
+    zeros, start = jnp.zeros((2, 4, 3)), v[0] > 0
+    array = lax.rev(lax.cond(start, lambda: zeros, lambda: zeros), (1,))
+    part = lax.slice(array, (0, 0, 0), (2, 1, 3), (1, 2, 1))
+    return lax.pad(part, 0.0, ((0, 0, 0), (0, 3, 0), (0, 0, 0))) + v[:4, None], array[:, ::2] * v[0]
+
+
 WORKED_AROUND = [
     *((f, "paired_reductions") for f in PAIRED),
     *((f, "constant_chains") for f in CONSTANT),
@@ -267,6 +274,7 @@ WORKED_AROUND = [
     *((f, "moved_loops") for f in MOVED),
     (a_loop_that_updates_constant_places, "shared_kernels"),
     (gradient_of_a_reversed_cumulative_sum, "sliced_constants"),
+    (slices_of_what_branches_give_alike, "sliced_fills"),
     (loops_that_read_one_value, "hidden_sizes"),
     *((f, "gathered_slices") for f in GATHERED),
     (kernels_before_and_between_loops, "shared_kernels"),

@@ -59,6 +59,19 @@ _LATE = (
         "test_fused_users.py::test_values_are_those_of_numpy",
     ),
     Workaround(
+        "sliced_fills",
+        Stage.FUSION,
+        'Some slices of an array that turns out to be of one number are refused ("restricted to workgroup distributed contexts").',
+        Effect.REFUSED,
+        """
+        def program(x):
+            zeros = lax.cond(x[0, 0] > 0, lambda: jnp.zeros((4, 4)), lambda: jnp.zeros((4, 4)))
+            part = lax.slice(lax.rev(zeros, (1,)), (0, 0), (4, 1), (1, 2))
+            return lax.pad(part, 0.0, ((0, 0, 0), (0, 3, 0))) + x
+        """,
+        "test_workarounds.py::test_values_are_those_of_numpy",
+    ),
+    Workaround(
         "early_fusion",
         Stage.FUSION,
         "IREE fuses operations with several users too late to find results that become equal (`fused_users`); if it does not, an optimiser's step reads and writes its averages twice.",
