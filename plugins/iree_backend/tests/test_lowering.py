@@ -3,6 +3,7 @@
 import ml_dtypes
 import numpy as np
 import pytest
+import scipy.special
 
 import plugjax
 from plugjax import lax
@@ -273,6 +274,18 @@ def test_sine_of_large_arguments():
         np.testing.assert_allclose(np.asarray(sine), np.sin(exact), rtol=0, atol=6e-8)
         np.testing.assert_allclose(np.asarray(cosine), np.cos(exact), rtol=0, atol=6e-8)
     assert np.signbit(sine[x == 0]).tolist() == [False, True]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, BF16, np.float16], ids=str)
+def test_error_function_of_small_numbers(dtype):
+    info = ml_dtypes.finfo(dtype)
+    smallest = float(info.smallest_normal)
+    with plugjax.enable_x64(True), plugjax.default_device("iree"):
+        x = np.concatenate([np.geomspace(smallest, 2, 4001), [-3 * smallest, 0]]).astype(dtype)
+        found = np.asarray(plugjax.jit(lax.erf)(x))
+    assert found.dtype == dtype
+    exact = scipy.special.erf(x.astype(np.float64))
+    np.testing.assert_allclose(found.astype(np.float64), exact, rtol=4 * float(info.eps))
 
 
 def conversion(x, target):
