@@ -371,3 +371,42 @@ def test_values_behind_loops_that_their_kernel_begins(program, agrees):
     x = np.linspace(-0.5, 0.5, 9, dtype=np.float32).reshape(3, 3)
     with workarounds.without(("one_by_one",)), plugjax.config.override("fallback", "error"):
         agrees(program, x, rtol=1e-5, atol=1e-5)
+
+
+def a_row_is_converted_before_a_loop_and_in_it(x):
+    n = (x * 4).astype("int8")[0]
+    return lax.fori_loop(0, 2, lambda _, c: c + jnp.sin(n.astype(float)).sum(), x / n.astype(float))
+
+
+def a_row_is_converted_in_two_loops(x):
+    n = (x * 4).astype("int8")[0]
+
+    def step(_, c):
+        y = c * n.astype(float)
+        return lax.fori_loop(0, 3, lambda _, d: d + jnp.cos(n.astype(float)).sum(), y)
+
+    return lax.fori_loop(0, 2, step, x)
+
+
+def a_column_is_negated_before_a_loop_and_in_a_branch(x):
+    row = x.T[:, :1]
+
+    def step(_, c):
+        return lax.cond(c[0, 0] > 0, lambda: c @ -row @ row.T, lambda: c * (-row).T)
+
+    return lax.fori_loop(0, 2, step, x - row)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        a_row_is_converted_before_a_loop_and_in_it,
+        a_row_is_converted_in_two_loops,
+        a_column_is_negated_before_a_loop_and_in_a_branch,
+    ],
+    ids=lambda f: f.__name__,
+)
+def test_what_is_computed_before_a_loop_and_in_it(program, agrees):
+    x = np.linspace(-1.5, 1, 9, dtype=np.float32).reshape(3, 3)
+    with workarounds.without(("one_by_one",)), plugjax.config.override("fallback", "error"):
+        agrees(program, x, rtol=1e-5, atol=1e-5)

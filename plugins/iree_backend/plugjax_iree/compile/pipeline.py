@@ -189,6 +189,7 @@ def _prepare(invocation: Any, apart: bool, loops: bool) -> bool:
         # The compiler eliminates equal operations later; the workarounds below must see the result.
         and _run_passes(invocation, "cse")
         and _work_around(invocation, Stage.STABLEHLO, *last)
+        and _work_around(invocation, Stage.STRUCTURED)
         and (not loops or _in_linalg(invocation))
     )
 

@@ -28,6 +28,7 @@ _STAGES = {
     Stage.LOWERING: "Lowering rules",
     Stage.INLINED: "StableHLO, while functions are inlined",
     Stage.STABLEHLO: "StableHLO, before IREE's passes",
+    Stage.STRUCTURED: "Passes of MLIR before IREE's passes",
     Stage.FLAGS: "Flags of the compiler",
     Stage.LINALG: "The program in linalg and scf, as IREE reads it",
     Stage.FUSION: "The whole program, before it is divided into kernels",

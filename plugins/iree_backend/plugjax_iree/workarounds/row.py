@@ -20,6 +20,8 @@ class Stage(StrEnum):
     """On the StableHLO program once functions are inlined: ``(mlir, module) -> changes``."""
     STABLEHLO = "StableHLO"
     """After that, before IREE's own passes: ``(mlir, module) -> changes``, or passes of MLIR."""
+    STRUCTURED = "structured control flow"
+    """After that, and after `REFUSED`: passes of MLIR, after which loops and branches are those of ``scf``."""
     FLAGS = "flags"
     """Flags of the compiler for a module: ``(text) -> flags``."""
     LINALG = "linalg"

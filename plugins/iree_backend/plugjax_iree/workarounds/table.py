@@ -7,6 +7,21 @@ from plugjax_iree.workarounds.table_stablehlo import INLINED_AND_STABLEHLO
 
 _LATE = (
     Workaround(
+        "moved_reshapes",
+        Stage.STRUCTURED,
+        'A function of a reshaped array that is computed before a loop and in it is refused ("failed to legalize operation").',
+        Effect.REFUSED,
+        """
+        def program(x):
+            n = jnp.round(x).astype("int8")[0]
+            y = x / n.astype("float32")
+            return lax.fori_loop(0, 2, lambda i, c: c + jnp.sin(n.astype("float32")).sum(), y)
+        """,
+        "test_loops.py::test_what_is_computed_before_a_loop_and_in_it",
+        passes="func.func(iree-stablehlo-legalize-control-flow,canonicalize,cse,iree-stablehlo-canonicalize)",
+        place="compile/pipeline.py",
+    ),
+    Workaround(
         "fused_users",
         Stage.FLAGS,
         "Operations with several users are fused; of two results that become equal thereby, one is lost, and users of the results behind it keep their old positions.",
