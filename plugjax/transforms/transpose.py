@@ -10,13 +10,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from plugjax.core import registry
+from plugjax.core.array import aval_of
 from plugjax.core.aval import AbstractReference, ShapedArray
-from plugjax.core.jaxpr import ClosedJaxpr, eval_closed, memoise
-from plugjax.core.primitive import state
+from plugjax.core.jaxpr import ClosedJaxpr, JaxprEqn, Var, eval_closed, memoise
+from plugjax.core.primitive import Tracer, state
 from plugjax.core.vocabulary import Zero, add_any
 from plugjax.meshes.errors import ShardingTypeError
 from plugjax.meshes.types import cotangent_typed, spreads_among, untyped
+from plugjax.transforms.dce import dce_rule
 from plugjax.transforms.enclosing import describe_frames
+from plugjax.transforms.expansion import expand_rule
 from plugjax.transforms.jvp import with_zeros
 from plugjax.transforms.linearize import (
     TapeEqn,
@@ -64,7 +67,7 @@ def backward(
     Returns:
         One cotangent per input, a symbolic zero where nothing contributes, ``None`` where none is wanted.
     """
-    table = registry.table(transpose_rule)
+    table, calls = registry.table(transpose_rule), registry.table(expand_rule)
     bars: list[Any] = [None] * tape.slots
     for out, bar in zip(outputs, cotangents, strict=True):
         if type(out) is TapeTracer and type(bar) is not Zero:
@@ -82,10 +85,16 @@ def backward(
                 continue
             if eqn.primitive.multiple_results:
                 found = [bars[o.slot] for o in outs]
-                if all(bar is None for bar in found):
+                wanted = [bar is not None for bar in found]
+                if not any(wanted):
                     continue
+                # Calls are transposed without what needs no cotangent.
+                if eqn.primitive.structured and eqn.primitive not in calls:
+                    eqn = _pruned(eqn, wanted)
+                    found = [bars[o.slot] for o in eqn.outs]
                 incoming: Any = [
-                    Zero(o.aval) if bar is None else bar for bar, o in zip(found, outs, strict=True)
+                    Zero(o.aval) if bar is None else bar
+                    for bar, o in zip(found, eqn.outs, strict=True)
                 ]
             else:
                 incoming = bars[outs[0].slot]
@@ -110,6 +119,21 @@ def backward(
         None if t is None else (Zero(t.aval) if bars[t.slot] is None else bars[t.slot])
         for t in inputs
     ]
+
+
+def _pruned(eqn: TapeEqn, used: Sequence[bool]) -> TapeEqn:
+    """The operation without results that have no cotangent, and without what only they need: its cotangent is a symbolic zero."""
+    rule = registry.table(dce_rule).get(eqn.primitive)
+    if rule is None:
+        return eqn
+    invars = [Var(x.aval if isinstance(x, Tracer) else aval_of(x)) for x in eqn.operands]
+    outvars = [Var(o.aval) for o in eqn.outs]
+    _, found = rule(used, JaxprEqn(invars, outvars, eqn.primitive, eqn.params))
+    values = dict(zip((*invars, *outvars), (*eqn.operands, *eqn.outs), strict=True))
+    if found is None or any(v not in values for v in (*found.invars, *found.outvars)):
+        return eqn
+    operands, outs = ([values[v] for v in each] for each in (found.invars, found.outvars))
+    return TapeEqn(found.primitive, operands, found.params, outs, eqn.source)
 
 
 def _typed_transpose(

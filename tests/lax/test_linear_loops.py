@@ -105,3 +105,48 @@ def test_on_backends(backend):
         together = plugjax.jit(lambda: [transpose(plugjax, pnp, n) for n in names])()
     for a, b in zip(together, expected, strict=True):
         np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-6)
+
+
+# sqrt has an infinite slope at 0; times a cotangent of zeros that would be nan.
+UNREAD = {
+    "slices that only unread ys need": lambda j, n: (
+        lambda x: j.lax.scan(lambda c, row: (c * 0.5, row), n.ones(()), n.sqrt(x))[0]
+    ),
+    "a carry that only unread ys need": lambda j, n: (
+        lambda x: j.lax.scan(
+            lambda c, _: ((c[0] * 2, c[1] * 0.5), c[1]), (n.sum(x), n.sqrt(x)), None, length=3
+        )[0][0]
+    ),
+    "a constant that the body reads in vain": lambda j, n: (
+        lambda x: j.lax.scan(
+            lambda c, _: ((n.sin(n.sqrt(x) * c), c * 2)[1], None),
+            n.sum(x),
+            None,
+            length=2,
+            unroll=2,
+        )[0]
+    ),
+    "what only an unread result of a branch needs": lambda j, n: (
+        lambda x: j.lax.cond(
+            x[1] > 0, lambda y, z: (y * 2, z), lambda y, z: (y, z * y), n.sum(x), n.sqrt(x).sum()
+        )[0]
+    ),
+    "an unread result of a loop in a loop": lambda j, n: (
+        lambda x: j.lax.fori_loop(
+            0,
+            2,
+            lambda i, c: j.lax.scan(lambda d, row: (d * 3, row), c, n.sqrt(x))[0],
+            n.sum(x),
+        )
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNREAD)
+def test_unread_results_of_loops_have_no_cotangents(name):
+    x = np.float32([0, 1, 4])
+    expected = jax.grad(UNREAD[name](jax, jnp))(x)
+    assert np.isfinite(expected).all()
+    gradient = plugjax.grad(UNREAD[name](plugjax, pnp))
+    np.testing.assert_allclose(gradient(x), expected, rtol=1e-6)
+    np.testing.assert_allclose(plugjax.jit(gradient)(x), expected, rtol=1e-6)
