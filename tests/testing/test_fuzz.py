@@ -128,10 +128,10 @@ def test_a_cotangent_of_zeros_times_infinity_may_be_nan():
     f = Aval("float32", (2,))
     steps = [
         Step("custom", "type('F', (), {{'f': (h := jax.custom_vjp({f0})), 'r': h.defvjp(lambda x: ({f0}(x), x), lambda r, t: (r * t,))}}).f({0})", [0], [2], [Body([1], [], [1])]),
-        Step("loop", "lax.scan(lambda c, x: (c, x), {0}, {1})", [2, 3], [4, 5]),
+        Step("loop", "lax.scan(lambda c, x: (x, None), {0}, jnp.stack([{1}]))[0]", [2, 3], [4]),
     ]  # fmt: skip
     inputs = [Input(0, f, ["1.0", "inf"]), Input(3, f, ["1.0", "2.0"])]
-    program = Program(inputs, steps, [5], dict.fromkeys(range(6), f), transforms=("gradient",))
+    program = Program(inputs, steps, [4], dict.fromkeys(range(5), f), transforms=("gradient",))
     assert np.isfinite(on_numpy(program).arrays[0]).all()
     assert np.isnan(on_numpy(program, traced=True).arrays[0][1])
     assert examine(program, "numpy").kind == "agrees"
@@ -210,6 +210,33 @@ def test_terms_that_a_backend_takes_for_zero_are_explained_by_noise():
     assert compare(lost, expected, lambda: with_noise(program)) is None
     wrong = Result([np.asarray(99 * tiny, np.float32)])
     assert compare(wrong, expected, lambda: with_noise(program)).kind == "wrong"
+
+
+@pytest.mark.parametrize(
+    "product",
+    [
+        "jnp.prod({0})",
+        "lax.cumprod({0})",
+        "lax.reduce({0}, jnp.float32(1), lax.mul, (0,))",
+        "lax.reduce_window({0}, jnp.float32(1), lax.mul, (4,), (1,), 'VALID')",
+    ],
+)
+def test_orders_of_a_product_are_explained_by_noise(product):
+    """Two of the factors overflow, and one is subnormal: backends may give any of infinity, nan and zero."""
+    f = Aval("float32", (4,))
+    inputs = [Input(0, f, ["1e-10", "3e38", "-3.0", "1e-45"])]
+    program = Program(inputs, [Step("product", product, [0], [1])], [1], {0: f, 1: f})
+    expected = on_numpy(program)
+    assert np.isfinite(expected.arrays[0]).all()
+    lost = Result(
+        [
+            np.where(
+                expected.arrays[0] == expected.arrays[0].flat[-1], np.nan, expected.arrays[0]
+            ).astype(np.float32)
+        ]
+    )
+    assert compare(lost, expected, lambda: [expected.arrays]).kind == "wrong"
+    assert compare(lost, expected, lambda: with_noise(program)) is None
 
 
 def test_shapes_dtypes_and_weak_types_are_compared():
