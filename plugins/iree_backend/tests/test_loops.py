@@ -410,3 +410,13 @@ def test_what_is_computed_before_a_loop_and_in_it(program, agrees):
     x = np.linspace(-1.5, 1, 9, dtype=np.float32).reshape(3, 3)
     with workarounds.without(("one_by_one",)), plugjax.config.override("fallback", "error"):
         agrees(program, x, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32])
+def test_unsigned_carries_that_are_scattered(dtype, agrees):
+    def program(x, start):
+        return lax.fori_loop(0, 3, lambda _, c: lax.dynamic_update_slice(x, c, (start, 0)), x * 2)
+
+    x, starts = np.arange(12, dtype=dtype).reshape(2, 3, 2), np.int32([0, 1])
+    with workarounds.without(("one_by_one",)), plugjax.config.override("fallback", "error"):
+        agrees(plugjax.vmap(program), x, starts, rtol=0, atol=0)

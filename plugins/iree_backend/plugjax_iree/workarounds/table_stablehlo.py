@@ -246,6 +246,23 @@ INLINED_AND_STABLEHLO = (
         "test_workarounds.py::test_values_are_those_of_numpy",
     ),
     Workaround(
+        "unsigned_carries",
+        Stage.STABLEHLO,
+        'A carry of unsigned integers that a loop scatters or sorts as it is is refused ("failed to legalize unresolved materialization").',
+        Effect.REFUSED,
+        """
+        def program(x):
+            def loop(x, start):
+                def step(_, c):
+                    return lax.dynamic_update_slice(x, c, (start,))
+
+                return lax.fori_loop(0, 3, step, x * 2)
+
+            return plugjax.vmap(loop)(jnp.abs(x * 10).astype(jnp.uint16), x[0].astype(int))
+        """,
+        "test_loops.py::test_unsigned_carries_that_are_scattered",
+    ),
+    Workaround(
         "moved_loops",
         Stage.STABLEHLO,
         'A part of an array that is computed before a loop, which gives another part, is refused ("circular dependency", "operand #4 does not dominate this use").',
