@@ -58,6 +58,18 @@ CONSTANT = {
     "cotangents of a branch": lambda x, t: plugjax.grad(
         lambda s: jnp.sum(lax.cond(t[0, 0] > 0, lambda v: v * s, lambda v: v, jnp.ones(4) * s))
     )(2.0),
+    "product of constants": lambda x, t: jnp.dot(jnp.ones((2, 3)), jnp.full((3, 4), 0.5)),
+    "products of rows": lambda x, t: (
+        jnp.einsum("bi,bi->b", jnp.exp(jnp.ones((2, 5))), jnp.exp(jnp.ones((2, 5)) / 2)) + x[:, 0]
+    ),
+    "products of rows that are gathered": lambda x, t: plugjax.vmap(
+        lambda i: jnp.dot(
+            jnp.ones(1).at[i].get(mode="promise_in_bounds"),
+            jnp.ones(1).at[i].get(mode="promise_in_bounds") / 2,
+        )
+    )(t * 0),
+    "product of zeros": lambda x, t: jnp.dot(jnp.zeros((2, 3)), jnp.full((3, 4), 0.5)),
+    "convolution of constants": lambda x, t: jnp.convolve(jnp.ones(5), jnp.full(3, 0.5)) + t[0, 0],
     "window of what is computed": lambda x, t: lax.reduce_window(
         t * 0 + 1, 0, lax.add, (1, 2), (1, 1), "VALID"
     ),

@@ -1,7 +1,7 @@
 """Reductions of constants, which IREE 3.13 computes wrongly.
 
-IREE folds the reduction of a splat, an array that holds one value everywhere, to that value: the sum of ``ones(4) / 4`` is 0.25. No flag
-changes it. Splats come from constants and from folding: ``t >= 0`` of unsigned ``t``, ``t % 1``, the result of a loop of length 0, a value
+IREE folds the reduction of a splat, an array that holds one value everywhere, to that value: the sum of ``ones(4) / 4`` is 0.25, and so is the product of
+``ones(4)`` and ``ones(4) / 4``. No flag changes it. Splats come from constants and from folding: ``t >= 0`` of unsigned ``t``, ``t % 1``, the result of a loop of length 0, a value
 that all branches return. Behind a barrier the compiler does not know that the operand is constant, and reduces it.
 
 A barrier also prevents the fusion of the operand into the reduction, so there is one only where an operand may be found to be constant. A
@@ -68,7 +68,8 @@ _UNKNOWN = (
     b"stablehlo.custom_call",
     b"stablehlo.rng_bit_generator",
 )
-_PRODUCTS = (b"stablehlo.convolution", b"stablehlo.dot_general", b"stablehlo.is_finite")
+_SUMS_OF_PRODUCTS = (b"stablehlo.convolution", b"stablehlo.dot_general")
+_PRODUCTS = (*_SUMS_OF_PRODUCTS, b"stablehlo.is_finite")
 
 
 def apply(mlir: Mlir, module: int) -> int:
@@ -106,6 +107,9 @@ class _Analysis:
             else:
                 if name in _REDUCTIONS:
                     last = self._reduced(operation, last)
+                elif name in _SUMS_OF_PRODUCTS and min(last) is Known.CONSTANT:
+                    self.found.append((operation, 0))
+                    last = [Known.NOTHING, *last[1:]]
                 results = self._results(name, operation, last)
             for i, known in enumerate(results):
                 if known:
