@@ -239,6 +239,17 @@ def test_orders_of_a_product_are_explained_by_noise(product):
     assert compare(lost, expected, lambda: with_noise(program)) is None
 
 
+def test_steps_that_rounding_decides_are_explained_for_all_elements():
+    """The logarithm is a whole number; a unit in its last place decides which one its floor is."""
+    f = Aval("bfloat16", (4096,))
+    step = Step("floor", "jnp.floor(jnp.log2({0}))", [0], [1])
+    program = Program([Input(0, f, ["0.5"] * 4096)], [step], [1], {0: f, 1: f})
+    expected = on_numpy(program)
+    for moved in (-2, -1):
+        found = Result([np.full_like(expected.arrays[0], moved)])
+        assert compare(found, expected, lambda: with_noise(program)) is None
+
+
 def test_shapes_dtypes_and_weak_types_are_compared():
     expected = Result([np.zeros((2, 1), np.int32)])
     assert compare(Result([np.zeros((1, 2), np.int32)]), expected, list).kind == "shape"

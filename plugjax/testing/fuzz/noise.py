@@ -32,6 +32,7 @@ class Noise:
         wide: only accumulate in float64, without intermediate overflow.
         negate: only flip the sign of zeros among results.
         large_first: also multiply the large factors of a product first: the order decides whether it overflows, or is taken for zero.
+        lean: move all values away from zero (1) or towards it (-1), so that no element is missed by chance.
     """
 
     def __init__(
@@ -43,10 +44,11 @@ class Noise:
         wide: bool = False,
         negate: bool = False,
         large_first: bool = False,
+        lean: int = 0,
     ) -> None:
         self.rng = np.random.default_rng(seed)
         self.units, self.flush, self.wide, self.negate = units, flush, wide, negate
-        self.large_first = large_first
+        self.large_first, self.lean = large_first, lean
 
     def around(
         self, kernel: Kernel, rounding: Rounding, args: Sequence[Any], params: dict[str, Any]
@@ -83,7 +85,8 @@ class Noise:
 
     def _moved_floats(self, x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         eps = float(ml_dtypes.finfo(x.dtype).eps)
-        factors = 1 + self.rng.integers(-1, 2, x.shape) * self.units * eps
+        moves = self.lean or self.rng.integers(-1, 2, x.shape)
+        factors = 1 + moves * self.units * eps
         signs = np.where((x == 0) & (self.rng.random(x.shape) < 0.5), -1, 1)
         return (x.astype(np.float64) * factors * signs).astype(x.dtype)
 
@@ -210,5 +213,7 @@ def noises() -> list[Noise]:
         Noise(0, wide=True),
         Noise(0, negate=True),
         Noise(0, flush=True, large_first=True),
+        Noise(0, lean=1),
+        Noise(0, lean=-1),
     ]
     return [*(Noise(s) for s in (1, 2)), *exact, *(Noise(s) for s in (3, 4)), *(Noise(s, 1) for s in (5, 6))]  # fmt: skip
