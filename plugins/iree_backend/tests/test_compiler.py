@@ -103,6 +103,7 @@ def test_every_set_of_flags_is_tried_and_the_first_error_raised():
     assert caught.value.stage == "compile"
     assert "custom_call" in str(caught.value)
     assert caught.value.__notes__ == [
+        "Nor with line 3 compiled alone.",
         "Nor with default flags.",
         "Nor with --iree-opt-level=O0.",
         "Nor with one operation at a time.",

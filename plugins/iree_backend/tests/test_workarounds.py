@@ -6,8 +6,8 @@ import pytest
 import plugjax
 import plugjax.numpy as jnp
 from plugjax import lax, random
-from plugjax_iree.compile import CompileTarget, pipeline, tuning
-from plugjax_iree.workarounds import without
+from plugjax_iree.compile import CompileTarget, compiler, pipeline, tuning
+from plugjax_iree.workarounds import one_by_one, without
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(4, 4)).astype(np.float32)
@@ -175,7 +175,21 @@ def a_loop_that_updates_constant_places(x, v):
     return plugjax.value_and_grad(loop, (0, 1))(v[:2], x[1, 0]), plugjax.vmap(loop)(x[:, :2], v)
 
 
-MOVED = [a_part_before_a_loop, parts_of_what_a_branch_gives]
+def a_part_that_is_shaped_behind_a_loop(x, v):
+    y, half = 1 / v[0], np.float16(0.5)
+    rows = lax.fori_loop(0, 3, lambda i, c: jnp.tanh(c @ x.T @ x), x)
+
+    def step(i, c):
+        return c * half + jnp.tanh(jnp.sum(rows * i)).astype(c.dtype)
+
+    return jnp.stack([lax.fori_loop(0, 3, step, half).astype(jnp.float32), y])
+
+
+MOVED = [
+    a_part_before_a_loop,
+    parts_of_what_a_branch_gives,
+    a_part_that_is_shaped_behind_a_loop,
+]
 
 SHARED = [multiplied_by_its_beginning, two_loops_from_one_value, a_loop_in_a_loop]
 
@@ -329,10 +343,26 @@ REFUSED = [chosen_by_a_product]
 
 
 @pytest.mark.parametrize("function", REFUSED, ids=lambda f: f.__name__)
-def test_what_is_refused_is_compiled_one_by_one(function, changes, agrees):
+def test_what_is_refused_is_compiled_one_by_one(function, changes, agrees, monkeypatch):
+    monkeypatch.setattr(compiler, "_MOST_ALONE", 0)
     with without(("uneven_products",)):
         agrees(function, X, V, **CLOSE)
     assert changes["one_by_one"]
+
+
+@pytest.mark.parametrize("function", REFUSED, ids=lambda f: f.__name__)
+def test_the_operation_that_is_refused_is_compiled_alone(function, changes, agrees, monkeypatch):
+    separate, alone = one_by_one.separate, []
+
+    def counted(mlir, module, lines):
+        alone.append(separate(mlir, module, lines))
+        return alone[-1]
+
+    monkeypatch.setattr(one_by_one, "separate", counted)
+    with without(("uneven_products",)):
+        agrees(lambda x, v: function(x, v), X, V, **CLOSE)
+    assert alone == [1]
+    assert "one_by_one" not in changes
 
 
 def test_branches_that_read_what_a_loop_reads(agrees):

@@ -10,6 +10,7 @@ if that is refused.
 import contextlib
 import hashlib
 import platform
+from collections import deque
 from collections.abc import Iterable
 from functools import cache, partial
 from importlib import metadata
@@ -44,6 +45,8 @@ _ALWAYS = (
 )
 
 # They take an eighth of the time of a large program.
+# How many operations that the compiler names are compiled alone before none are fused.
+_MOST_ALONE = 4
 _NO_SYMBOLS = "--iree-llvmcpu-debug-symbols=false"
 
 
@@ -98,7 +101,10 @@ def compile_stablehlo(
             with contextlib.suppress(CompileError):
                 return compile_with(text, (*fixed, *first.tuning), apart=False, without=off)
         text = inlined(text)
-    for step in _attempts(tuning.steps(text, target, linked_with), apart):
+    steps = deque(_attempts(tuning.steps(text, target, linked_with), apart))
+    lines: tuple[int, ...] = ()
+    while steps:
+        step = steps.popleft()
         try:
             return compile_with(text, (*fixed, *step.tuning), apart=step.apart, without=off)
         except CompileError as error:
@@ -108,6 +114,10 @@ def compile_stablehlo(
                 first_error = error
             else:
                 first_error.add_note(f"Nor with {step}.")
+            alone = error.line and error.line not in lines and len(lines) < _MOST_ALONE
+            if alone and step.apart is not True and workarounds.active(Stage.REFUSED):
+                lines = (*lines, error.line)
+                steps.appendleft(Step(step.tuning, lines))
     assert first_error is not None
     raise first_error
 

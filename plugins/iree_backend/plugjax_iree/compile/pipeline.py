@@ -15,7 +15,7 @@ from plugjax_iree import native, workarounds
 from plugjax_iree.compile import process
 from plugjax_iree.mlir import borrowed, printed, program_text
 from plugjax_iree.mlir.kernels import exports
-from plugjax_iree.workarounds import Stage, Workaround
+from plugjax_iree.workarounds import Stage, Workaround, one_by_one
 
 SEVERITIES = ("note", "warning", "error", "remark")
 _LOOP = "stablehlo.while"
@@ -60,17 +60,22 @@ class CompileError(RuntimeError):
     def __reduce__(self) -> tuple[Callable[..., "CompileError"], tuple[object, ...]]:
         return _rebuild, (str(self), self.stage, self.diagnostics)
 
+    @property
+    def line(self) -> int:
+        """The line of the module that the compiler names first; 0 if it names none."""
+        errors = (d.message for d in self.diagnostics if d.severity == "error")
+        found = _LOCATION.search(next(errors, ""))
+        return int(found[1]) if found else 0
+
     def _say(self, text: str) -> str:
         errors = [d.message for d in self.diagnostics if d.severity == "error"]
         if not errors:
             return "The compiler gave no reason."
         first = errors[0].strip().splitlines()[0]
-        found = _LOCATION.search(errors[0])
         lines = text.splitlines()
-        if not found or int(found[1]) > len(lines):
+        if not 0 < self.line <= len(lines):
             return _shorten(first)
-        number = int(found[1])
-        return f"{_shorten(first)}\n{number:>6} | {_shorten(lines[number - 1].strip())}"
+        return f"{_shorten(first)}\n{self.line:>6} | {_shorten(lines[self.line - 1].strip())}"
 
 
 def _rebuild(message: str, stage: str, diagnostics: tuple[Diagnostic, ...]) -> CompileError:
@@ -119,7 +124,7 @@ def compile_here(
     text: str,
     flags: Sequence[str],
     *,
-    apart: bool = False,
+    apart: bool | Sequence[int] = False,
     without: Sequence[str] = (),
     phase: str = "",
     each_pass: bool = True,
@@ -129,7 +134,7 @@ def compile_here(
     Args:
         text: the module.
         flags: of the session.
-        apart: fuse no operations.
+        apart: fuse no operations, or not those that are written at some lines of the text.
         without: names of workarounds to leave out.
         phase: give the text of the program after this phase of the compiler instead of the compiled module.
         each_pass: verify the program after each of the compiler's passes. Otherwise it is verified after some phases, in three quarters of
@@ -159,7 +164,7 @@ def compile_here(
         if not invocation.parse_source(source):
             raise CompileError("parse", diagnostics, text)
         with workarounds.without(without):
-            loops = _LOOP in text and not apart and bool(workarounds.active(Stage.LINALG))
+            loops = _LOOP in text and apart is not True and bool(workarounds.active(Stage.LINALG))
             with borrowed(invocation._inv_p) as (mlir, _):
                 mlir.verify_each_pass(invocation._inv_p, each_pass)
             succeeded = _prepare(invocation, apart, loops) and _run(
@@ -181,14 +186,15 @@ def compile_here(
         session.close()
 
 
-def _prepare(invocation: Any, apart: bool, loops: bool) -> bool:
+def _prepare(invocation: Any, apart: bool | Sequence[int], loops: bool) -> bool:
     """The workarounds before the compiler's own phases, and in the first of them; whether all succeeded."""
-    last = [Stage.REFUSED] if apart else []
+    last = [Stage.REFUSED] if apart is True else []
     return bool(
         _work_around(invocation, Stage.INLINED)
         # The compiler eliminates equal operations later; the workarounds below must see the result.
         and _run_passes(invocation, "cse")
         and _work_around(invocation, Stage.STABLEHLO, *last)
+        and (isinstance(apart, bool) or _keep_apart(invocation, apart))
         and _work_around(invocation, Stage.STRUCTURED)
         and (not loops or _in_linalg(invocation))
     )
@@ -270,6 +276,12 @@ def _is_well_formed(invocation: Any) -> bool:
         return mlir.is_well_formed(module)
 
 
+def _keep_apart(invocation: Any, lines: Sequence[int]) -> bool:
+    """Fuse the operations at some lines with no others; whether there are any."""
+    with borrowed(invocation._inv_p) as (mlir, module):
+        return one_by_one.separate(mlir, module, lines) > 0
+
+
 def _in_linalg(invocation: Any) -> bool:
     """Run the phases up to the one that makes a program of ``linalg``, and the workarounds there."""
     return _run_up_to(invocation, b"input") and _work_around(invocation, Stage.LINALG)
@@ -317,7 +329,7 @@ def compile_elsewhere(
     text: str,
     flags: Sequence[str],
     *,
-    apart: bool = False,
+    apart: bool | Sequence[int] = False,
     without: Sequence[str] = (),
     phase: str = "",
     each_pass: bool = True,

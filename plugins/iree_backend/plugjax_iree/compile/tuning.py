@@ -32,13 +32,17 @@ _LARGE_PRODUCT = 2**24
 
 
 class Step(NamedTuple):
-    """One attempt: tuning flags, and whether operations stay apart."""
+    """One attempt: tuning flags, and whether operations stay apart, all or those at some lines of the text."""
 
     tuning: tuple[str, ...]
-    apart: bool = False
+    apart: bool | tuple[int, ...] = False
 
     def __str__(self) -> str:
-        return "one operation at a time" if self.apart else " ".join(self.tuning) or "default flags"
+        if self.apart is True:
+            return "one operation at a time"
+        if self.apart:
+            return f"line {', '.join(map(str, self.apart))} compiled alone"
+        return " ".join(self.tuning) or "default flags"
 
 
 def steps(text: str, target: CompileTarget, linking: tuple[str, ...] = ()) -> Iterator[Step]:

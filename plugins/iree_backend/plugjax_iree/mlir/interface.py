@@ -93,6 +93,9 @@ class Mlir:
     name: Callable[[int], int] = _c("mlirOperationGetName", Pointer, Pointer)
     text: Callable[[int], Text] = _c("mlirIdentifierStr", Text, Pointer)
     location: Callable[[int], int] = _c("mlirOperationGetLocation", Pointer, Pointer)
+    print_location: Callable[[int, Any, Any], None] = _c(
+        "mlirLocationPrint", None, Pointer, Printer, Pointer
+    )
     attribute: Callable[[int, Text], int | None] = _c(
         "mlirOperationGetAttributeByName", Pointer, Pointer, Text
     )

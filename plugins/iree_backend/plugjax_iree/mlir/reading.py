@@ -2,6 +2,7 @@
 
 import ctypes
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
@@ -147,6 +148,13 @@ def printed(mlir: Mlir, operation: int, name: bytes) -> str:
     return _written(lambda into: mlir.print_attribute(attribute, into, None))
 
 
+def line_of(mlir: Mlir, operation: int) -> int:
+    """The line of the text that an operation was read from; 0 if it is not known."""
+    location = mlir.location(operation)
+    found = _LINE.search(_written(lambda into: mlir.print_location(location, into, None)))
+    return int(found[1]) if found else 0
+
+
 def program_text(mlir: Mlir, module: int) -> str:
     """A whole program with the places that its operations come from."""
     flags = mlir.printing()
@@ -172,6 +180,7 @@ def is_for_processor(mlir: Mlir, module: int) -> bool:
     return bool(processor(mlir, module))
 
 
+_LINE = re.compile(r'"source\.mlir":(\d+)')
 _CODES: dict[int, Literal["B", "H", "I", "Q"]] = {1: "B", 2: "H", 4: "I", 8: "Q"}
 
 

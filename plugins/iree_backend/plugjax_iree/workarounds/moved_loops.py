@@ -1,4 +1,4 @@
-"""Parts of an array that are computed before a loop which gives another part: ``y = f(x); concatenate([loop(x), y])``.
+"""Parts of an array that do not need a loop which gives another part: ``y = f(x); concatenate([loop(x), y])``.
 
 IREE 3.13 computes a part right where it belongs in the whole. To this end it moves what the whole needs before the kernel of that part: a loop
 too, but not the values that the loop only reads inside ("operand #4 does not dominate this use", "circular dependency"). A part behind a
@@ -31,12 +31,12 @@ def apply(mlir: Mlir, module: int) -> int:
 
 
 def _in_block(mlir: Mlir, block: int) -> int:
-    places: dict[int, int] = {}
+    seen: set[int] = set()
     # For each operation, the place of the last loop or branch that its results depend on; -1 if there is none.
     loops: dict[int, int] = {}
     count = 0
     for place, operation in enumerate(list(in_block(mlir, block))):
-        places[operation] = place
+        seen.add(operation)
         origins = [defining_op(mlir, value) for value in operands(mlir, operation)]
         behind = [loops.get(origin, -1) if origin else -1 for origin in origins]
         name = name_of(mlir, operation)
@@ -44,7 +44,7 @@ def _in_block(mlir: Mlir, block: int) -> int:
             last = max(behind)
             for i, before in enumerate(behind[: 2 if name == _WHOLES[1] else None]):
                 part = _computed(mlir, mlir.operand(operation, i))
-                if before < last and part in places and places[part] < last:
+                if before < last and part in seen:
                     insert_operand_barrier(mlir, operation, i)
                     count += 1
         loops[operation] = place if name in PROGRAMS else max(behind, default=-1)

@@ -308,7 +308,7 @@ _LATE = (
     Workaround(
         "one_by_one",
         Stage.REFUSED,
-        'Some operations are refused once they are fused with others ("LLVM Translation failed").',
+        'Some operations are refused once they are fused with others ("LLVM Translation failed"). The one that IREE names is compiled alone, and if that does not help, each is.',
         Effect.REFUSED,
         """
         def program(x):
@@ -322,6 +322,7 @@ _LATE = (
             return plugjax.grad(total, (0, 1))(x, x[:3])
         """,
         "test_workarounds.py::test_what_is_refused_is_compiled_one_by_one",
+        beside=("uneven_products",),
     ),
 )
 
