@@ -97,11 +97,11 @@ def examine(
         return Outcome(ORACLE_FAILED, _message(expected))
     if isinstance(found, Exception) and isinstance(expected, Exception):
         return Outcome(REFUSED_BY_BOTH, _message(found))
-    names = names_of_primitives(program)
     if isinstance(found, Exception):
-        return Outcome("refused", _message(found), primitives=names)
+        return Outcome("refused", _message(found), primitives=names_of_primitives(program))
     if isinstance(expected, Exception):
-        return Outcome("accepted", f"the oracle raises {_message(expected)}", primitives=names)
+        text = f"the oracle raises {_message(expected)}"
+        return Outcome("accepted", text, primitives=names_of_primitives(program))
     difference = compare(found, expected, lambda: with_noise(program))
     if difference is not None and not difference.finite and oracle == "numpy":
         # A cotangent of a loop is an array of zeros where that of plain Python is known to be zero, and inf * 0 is nan.
@@ -110,6 +110,7 @@ def examine(
             difference = compare(found, traced, lambda: with_noise(program))
     if difference is None:
         return Outcome(AGREES)
+    names = names_of_primitives(program)
     return Outcome(difference.kind, difference.text, difference.position, names)
 
 
