@@ -4,7 +4,7 @@ import ctypes
 from collections.abc import Sequence
 
 from plugjax_iree.mlir.interface import Mlir, NamedAttribute, Pointer, text_of
-from plugjax_iree.mlir.reading import name_of, shape_of
+from plugjax_iree.mlir.reading import defining_op, name_of, operands, shape_of
 
 # A barrier in StableHLO, and what the compiler makes of it.
 BARRIER, UTIL_BARRIER = b"stablehlo.optimization_barrier", b"util.optimization_barrier"
@@ -81,6 +81,19 @@ def choose(mlir: Mlir, loop: int, end: int, one: int, other: int) -> int:
     )
     unknown = _written(mlir, BARRIER, loop, mlir.type_of(known), [known])
     return _written(mlir, b"stablehlo.select", end, kind, [unknown, one, other])
+
+
+def is_copy(mlir: Mlir, operation: int) -> bool:
+    """Whether an operation chooses between a value and itself behind a barrier, which copies it."""
+    if name_of(mlir, operation) != b"stablehlo.select":
+        return False
+    _, value, again = operands(mlir, operation)
+    barrier = defining_op(mlir, again)
+    return (
+        barrier is not None
+        and name_of(mlir, barrier) == BARRIER
+        and operands(mlir, barrier) == [value]
+    )
 
 
 def _written(

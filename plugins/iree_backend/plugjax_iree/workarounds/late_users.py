@@ -11,14 +11,23 @@ There the copies of the lowering stay (``tests/test_overwriting.py``).
 
 from typing import NamedTuple
 
-from plugjax_iree.mlir import BARRIER, Mlir, defining_op, name_of, operands, operations, users
+from plugjax_iree.mlir import (
+    BARRIER,
+    Mlir,
+    defining_op,
+    is_copy,
+    name_of,
+    operands,
+    operations,
+    results,
+    users,
+)
 from plugjax_iree.mlir.loops import WHILE, varying
 
 _CLONE = b"flow.tensor.clone"
 
-_SELECT = b"stablehlo.select"
-# Operations whose result may be their operand's buffer.
-_VIEWS = (_CLONE, b"stablehlo.bitcast_convert", b"stablehlo.reshape")
+# Operations whose results may be their operands' buffers.
+_VIEWS = (_CLONE, BARRIER, b"stablehlo.bitcast_convert", b"stablehlo.reshape")
 
 
 def apply(mlir: Mlir, module: int) -> int:
@@ -51,7 +60,7 @@ def _find(mlir: Mlir, program: int, copies: dict[int, _Copy], changing: set[int]
             _find(mlir, operation, copies, varying(mlir, operation) if is_loop else changing)
         elif name_of(mlir, operation) == _CLONE:
             copy = _source(mlir, operation)
-            if copy is not None and _is_copy(mlir, copy):
+            if copy is not None and is_copy(mlir, copy):
                 copies.setdefault(copy, _Copy([], changing)).clones.append(operation)
 
 
@@ -67,18 +76,6 @@ def _source(mlir: Mlir, clone: int) -> int | None:
     if source is not None and name_of(mlir, source) == b"stablehlo.bitcast_convert":
         source = defining_op(mlir, mlir.operand(source, 0))
     return source
-
-
-def _is_copy(mlir: Mlir, operation: int) -> bool:
-    if name_of(mlir, operation) != _SELECT:
-        return False
-    _, value, again = operands(mlir, operation)
-    barrier = defining_op(mlir, again)
-    return (
-        barrier is not None
-        and name_of(mlir, barrier) == BARRIER
-        and operands(mlir, barrier) == [value]
-    )
 
 
 def _drop(mlir: Mlir, copy: int) -> None:
@@ -102,7 +99,7 @@ def _has_late_users(mlir: Mlir, copy: int, clones: list[int]) -> bool:
         step = defining_op(mlir, value)
         if step is None or name_of(mlir, step) not in _VIEWS:
             return False
-        value = mlir.operand(step, 0)
+        value = mlir.operand(step, results(mlir, step).index(value))
 
 
 def _needed_for(mlir: Mlir, updates: list[int]) -> set[int]:

@@ -5,7 +5,15 @@ IREE 3.13 fuses elementwise operations of more than 32 arrays into one kernel, b
 Where IREE finds more to fuse than is seen here, the program is refused before it runs, and compiled without any fusion (`one_by_one`).
 """
 
-from plugjax_iree.mlir import PROGRAMS, Mlir, insert_operand_barrier, name_of, operands, walk
+from plugjax_iree.mlir import (
+    PROGRAMS,
+    Mlir,
+    insert_operand_barrier,
+    is_copy,
+    name_of,
+    operands,
+    walk,
+)
 
 # A kernel may also take what the reduction before it is computed of, and it has results.
 MOST = 16
@@ -40,7 +48,7 @@ def apply(mlir: Mlir, module: int) -> int:
     count = 0
     for operation in list(walk(mlir, module)):
         name = name_of(mlir, operation)
-        if name in PROGRAMS:
+        if name in PROGRAMS or is_copy(mlir, operation):
             continue
         values = operands(mlir, operation)
         read = [arrays.get(value, frozenset([value])) for value in values]
