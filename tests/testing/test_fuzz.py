@@ -239,6 +239,17 @@ def test_orders_of_a_product_are_explained_by_noise(product):
     assert compare(lost, expected, lambda: with_noise(program)) is None
 
 
+def test_products_that_overflow_before_they_are_subtracted_are_explained_by_noise():
+    """The difference of two infinities is nan, and that of an infinity and of a product that is not rounded infinite."""
+    f = Aval("float32", (2,))
+    step = Step("variance", "jnp.sum({0} * {0}) - {0} * {0}", [0], [1])
+    program = Program([Input(0, f, ["3e38", "2e38"])], [step], [1], {0: f, 1: f})
+    expected = on_numpy(program)
+    assert np.isnan(expected.arrays[0]).all()
+    found = Result([np.full(2, np.inf, np.float32)])
+    assert compare(found, expected, lambda: with_noise(program)) is None
+
+
 def test_steps_that_rounding_decides_are_explained_for_all_elements():
     """The logarithm is a whole number; a unit in its last place decides which one its floor is."""
     f = Aval("bfloat16", (4096,))

@@ -17,7 +17,15 @@ import numpy as np
 from plugjax.extend.core import Primitive
 from plugjax.extend.registry import Registry, use
 from plugjax.extend.rules import impl, scalar_impl
-from plugjax.lax import cumprod_p, mul_p, reduce_p, reduce_prod_p, reduce_window_p
+from plugjax.lax import (
+    cumprod_p,
+    integer_pow_p,
+    mul_p,
+    reduce_p,
+    reduce_prod_p,
+    reduce_window_p,
+    square_p,
+)
 from plugjax.lax.rounding import Rounding, RoundingFn, rounding_rule
 
 Kernel = Callable[..., Any]
@@ -32,6 +40,7 @@ class Noise:
         wide: only accumulate in float64, without intermediate overflow.
         negate: only flip the sign of zeros among results.
         large_first: also multiply the large factors of a product first: the order decides whether it overflows, or is taken for zero.
+        fused: only keep products finite that overflow, as they are before a sum that they are fused into.
         lean: move all values away from zero (1) or towards it (-1), so that no element is missed by chance.
     """
 
@@ -44,11 +53,12 @@ class Noise:
         wide: bool = False,
         negate: bool = False,
         large_first: bool = False,
+        fused: bool = False,
         lean: int = 0,
     ) -> None:
         self.rng = np.random.default_rng(seed)
         self.units, self.flush, self.wide, self.negate = units, flush, wide, negate
-        self.large_first, self.lean = large_first, lean
+        self.large_first, self.fused, self.lean = large_first, fused, lean
 
     def around(
         self, kernel: Kernel, rounding: Rounding, args: Sequence[Any], params: dict[str, Any]
@@ -56,6 +66,8 @@ class Noise:
         """The results of a primitive on moved operands, moved."""
         if self.wide:
             return _in_float64(kernel, rounding, args, params)
+        if self.fused:
+            return kernel(*args, **params)
         moves_operands = moves_results = True
         if not self.flush:
             moves_results = rounding is not Rounding.EXACT
@@ -148,6 +160,8 @@ def _noisy_registry() -> Registry:
             kernels[primitive] = _noised(kernel, roundings.get(primitive, _rounds))
     for primitive in (cumprod_p, reduce_p, reduce_prod_p, reduce_window_p):
         kernels[primitive] = _ordered(primitive, kernels[primitive])
+    for primitive in (integer_pow_p, mul_p, square_p):
+        kernels[primitive] = _kept_finite(kernels[primitive])
     registry.table(scalar_impl).clear()
     return registry
 
@@ -192,6 +206,20 @@ def _multiplies(primitive: Primitive, params: dict[str, Any]) -> bool:
     return [e.primitive for e in eqns] == [mul_p]
 
 
+def _kept_finite(kernel: Kernel) -> Kernel:
+    """The kernel of a product, whose results stay finite if the noise in force says so and the factors are finite."""
+
+    def run(*args: Any, **params: Any) -> Any:
+        noise, out = _Current.noise, kernel(*args, **params)
+        if noise is None or not noise.fused or np.asarray(out).dtype.kind not in "fV":
+            return out
+        most = ml_dtypes.finfo(out.dtype).max
+        finite = functools.reduce(np.logical_and, map(np.isfinite, args))
+        return np.where(np.isinf(out) & finite, np.copysign(most, out), out).astype(out.dtype)
+
+    return run
+
+
 @contextlib.contextmanager
 def noisy() -> Iterator[Callable[[Noise], None]]:
     """Within the context, host kernels get the noise that was set last."""
@@ -213,6 +241,7 @@ def noises() -> list[Noise]:
         Noise(0, wide=True),
         Noise(0, negate=True),
         Noise(0, flush=True, large_first=True),
+        Noise(0, fused=True),
         Noise(0, lean=1),
         Noise(0, lean=-1),
     ]
