@@ -6,6 +6,7 @@ import pytest
 import plugjax
 import plugjax.numpy as jnp
 from plugjax import lax
+from plugjax_iree import workarounds
 
 RNG = np.random.default_rng(0)
 TABLE = RNG.normal(size=(50, 32)).astype(np.float32)
@@ -60,3 +61,17 @@ def test_values_are_those_of_numpy(function, table, places, count, agrees, chang
 def test_columns_are_read_as_before(agrees, changes):
     agrees(lambda x, i: x[3, i], TABLE, PLACES % 32, rtol=0, atol=0)
     assert changes["gathered_rows"] == 0
+
+
+@pytest.mark.parametrize("reduction", [jnp.any, jnp.sum, jnp.max])
+def test_numbers_of_elements_and_reductions(reduction, agrees):
+    """What is computed of the reduction in a branch is fused into its kernel, with the search before the branch."""
+
+    def program(x, y, first):
+        place = jnp.searchsorted(x, jnp.float32(4), method="scan_unrolled")
+        return lax.cond(first, lambda: place, lambda: place + reduction(y).astype(place.dtype))
+
+    x, y = np.arange(9, dtype=np.float32), np.array([3, 1, 2], np.float32)
+    with workarounds.without(("one_by_one",)), plugjax.config.override("fallback", "error"):
+        for first in (True, False):
+            agrees(program, x, y, first, rtol=0, atol=0)
