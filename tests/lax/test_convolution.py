@@ -196,3 +196,23 @@ def test_shapes(padding):
         assert lax.padtype_to_pads((8, 9), (3, 2), (2, 3), padding) == jlax.padtype_to_pads(
             (8, 9), (3, 2), (2, 3), padding
         )
+
+
+def test_padding_of_an_empty_array_meets_no_nan_of_the_kernel():
+    k = np.full((1, 1, 2), np.nan, np.float32)
+
+    def gradient(library, convolve):
+        # The kernel reaches over the image: the output is empty, and so is its cotangent.
+        def f(x):
+            return convolve(x, k, (1,), "VALID", rhs_dilation=(4,)).sum()
+
+        return library.grad(f)
+
+    x = np.ones((2, 1, 4), np.float32)
+    found = gradient(plugjax, lax.conv_general_dilated)
+    np.testing.assert_array_equal(found(x), gradient(jax, jlax.conv_general_dilated)(x))
+    np.testing.assert_array_equal(found(x), np.zeros_like(x))
+    np.testing.assert_array_equal(plugjax.jit(found)(x), np.zeros_like(x))
+    empty = np.ones((2, 1, 0), np.float32)
+    for convolve in (lax.conv_general_dilated, jlax.conv_general_dilated):
+        assert not np.asarray(convolve(empty, k, (1,), ((2, 2),))).any()

@@ -36,6 +36,9 @@ def _conv_general_dilated(
     # Features last: (batch, spatial..., features) and (spatial..., inputs, outputs).
     x = np.asarray(x, computed).transpose(lhs_spec[0], *lhs_spec[2:], lhs_spec[1])
     k = np.asarray(k, computed).transpose(*rhs_spec[2:], rhs_spec[1], rhs_spec[0])
+    if not x.size:
+        # Its padding meets no element of the kernel, as in XLA: not even nan.
+        k = np.zeros_like(k)
     x = _spread(x, lhs_dilation, padding)
     if batch_group_count > 1:
         # Group g of the outputs reads part g of the batch: turn the parts into groups of features.
