@@ -23,9 +23,8 @@ def apply(mlir: Mlir, module: int) -> int:
     """Insert barriers; returns their number."""
     count = 0
     for operation in [o for o in in_all(mlir, module) if name_of(mlir, o) == GENERIC]:
-        if any(shape_of(mlir, value) for value in operands(mlir, operation)):
-            continue
-        if not any(name_of(mlir, inner) == _ELEMENT for inner in body_of(mlir, operation)[1]):
+        _, body = body_of(mlir, operation)
+        if _has_loops(mlir, operation) or _ELEMENT not in (name_of(mlir, inner) for inner in body):
             continue
         for i, value in enumerate(operands(mlir, operation)):
             origin = defining_op(mlir, value)
@@ -33,3 +32,9 @@ def apply(mlir: Mlir, module: int) -> int:
                 insert_operand_barrier(mlir, operation, i, UTIL_BARRIER)
                 count += 1
     return count
+
+
+def _has_loops(mlir: Mlir, operation: int) -> bool:
+    # Operands may be numbers.
+    values = [v for v in operands(mlir, operation) if mlir.is_array(mlir.type_of(v))]
+    return any(shape_of(mlir, value) for value in values)
