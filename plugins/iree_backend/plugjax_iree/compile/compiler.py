@@ -2,8 +2,8 @@
 
 No one set of flags compiles everything well. Data tiling makes large contractions two to three times
 faster, O2 makes softmax and reductions four times faster and fails on some contractions. So a
-module starts with the flags that suit it, and every refusal steps down: tuned, plain, unoptimised,
-and at last one operation at a time. A module with functions that IREE is to keep is tried so first, and with its functions inlined
+module starts with the flags that suit it, and every refusal steps down: tuned, with the operation that the compiler names compiled alone, plain,
+unoptimised, and at last one operation at a time. A module with functions that IREE is to keep is tried so first, and with its functions inlined
 if that is refused.
 """
 
@@ -45,9 +45,9 @@ _ALWAYS = (
 )
 
 # They take an eighth of the time of a large program.
+_NO_SYMBOLS = "--iree-llvmcpu-debug-symbols=false"
 # How many operations that the compiler names are compiled alone before none are fused.
 _MOST_ALONE = 4
-_NO_SYMBOLS = "--iree-llvmcpu-debug-symbols=false"
 
 
 def compile_stablehlo(
