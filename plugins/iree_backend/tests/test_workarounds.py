@@ -249,7 +249,19 @@ def bits_of_a_column_that_are_gathered(x, v):
     return jnp.sum(bits[places] * x[:, 2].astype(jnp.int32)[places])
 
 
+def what_a_pad_cuts_off_and_is_gathered(x, v):
+    padded = lax.pad(x.reshape(2, 8, 1), 0.0, ((-1, 2, 2), (1, -1, 1), (1, -1, 2)))
+    return padded.at[:, (v * 3).astype(int) % 4].get(mode="promise_in_bounds")
+
+
+def columns_at_computed_places_that_are_gathered(x, v):
+    column = lax.dynamic_index_in_dim(x, v[0].astype(int) % 4, 1, keepdims=False)
+    return column.at[(v * 3).astype(int) % 4].get(mode="promise_in_bounds")
+
+
 GATHERED = [
+    what_a_pad_cuts_off_and_is_gathered,
+    columns_at_computed_places_that_are_gathered,
     strided_and_gathered,
     columns_that_are_gathered,
     bits_of_a_column_that_are_gathered,
