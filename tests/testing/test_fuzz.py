@@ -228,26 +228,30 @@ def test_orders_of_a_product_are_explained_by_noise(product):
     program = Program(inputs, [Step("product", product, [0], [1])], [1], {0: f, 1: f})
     expected = on_numpy(program)
     assert np.isfinite(expected.arrays[0]).all()
-    lost = Result(
-        [
-            np.where(
-                expected.arrays[0] == expected.arrays[0].flat[-1], np.nan, expected.arrays[0]
-            ).astype(np.float32)
-        ]
-    )
+    (whole,) = expected.arrays
+    lost = Result([np.where(whole == whole.flat[-1], np.float32(np.nan), whole)])
     assert compare(lost, expected, lambda: [expected.arrays]).kind == "wrong"
     assert compare(lost, expected, lambda: with_noise(program)) is None
 
 
 def test_products_that_overflow_before_they_are_subtracted_are_explained_by_noise():
-    """The difference of two infinities is nan, and that of an infinity and of a product that is not rounded infinite."""
+    """The difference of two infinities is nan, and that of an infinity and of a product that is not rounded infinite. An infinity itself stays."""
     f = Aval("float32", (2,))
-    step = Step("variance", "jnp.sum({0} * {0}) - {0} * {0}", [0], [1])
-    program = Program([Input(0, f, ["3e38", "2e38"])], [step], [1], {0: f, 1: f})
+    steps = [
+        Step("variance", "jnp.sum({0} * {0}) - {0} * {0}", [0], [1]),
+        Step("square", "{0} * {0}", [0], [2]),
+    ]
+    inputs = [Input(0, f, ["3e38", "2e38"])]
+    program = Program(inputs, steps, [1, 2], dict.fromkeys(range(3), f))
     expected = on_numpy(program)
-    assert np.isnan(expected.arrays[0]).all()
-    found = Result([np.full(2, np.inf, np.float32)])
-    assert compare(found, expected, lambda: with_noise(program)) is None
+    difference, infinite = expected.arrays
+    assert np.isnan(difference).all()
+    assert np.isinf(infinite).all()
+    found = np.full(2, np.inf, np.float32)
+    assert compare(Result([found, infinite]), expected, lambda: [expected.arrays]).kind == "wrong"
+    assert compare(Result([found, infinite]), expected, lambda: with_noise(program)) is None
+    wrong = Result([found, np.ones(2, np.float32)])
+    assert compare(wrong, expected, lambda: with_noise(program)).kind == "wrong"
 
 
 def test_steps_that_rounding_decides_are_explained_for_all_elements():
@@ -256,9 +260,10 @@ def test_steps_that_rounding_decides_are_explained_for_all_elements():
     step = Step("floor", "jnp.floor(jnp.log2({0}))", [0], [1])
     program = Program([Input(0, f, ["0.5"] * 4096)], [step], [1], {0: f, 1: f})
     expected = on_numpy(program)
-    for moved in (-2, -1):
+    for moved, kind in ((-2, None), (-1, None), (99, "wrong")):
         found = Result([np.full_like(expected.arrays[0], moved)])
-        assert compare(found, expected, lambda: with_noise(program)) is None
+        difference = compare(found, expected, lambda: with_noise(program))
+        assert (difference and difference.kind) == kind
 
 
 def test_shapes_dtypes_and_weak_types_are_compared():

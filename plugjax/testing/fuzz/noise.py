@@ -18,13 +18,16 @@ from plugjax.extend.core import Primitive
 from plugjax.extend.registry import Registry, use
 from plugjax.extend.rules import impl, scalar_impl
 from plugjax.lax import (
+    add_p,
+    ceil_p,
     cumprod_p,
-    integer_pow_p,
+    floor_p,
     mul_p,
     reduce_p,
     reduce_prod_p,
     reduce_window_p,
-    square_p,
+    round_p,
+    sub_p,
 )
 from plugjax.lax.rounding import Rounding, RoundingFn, rounding_rule
 
@@ -40,8 +43,8 @@ class Noise:
         wide: only accumulate in float64, without intermediate overflow.
         negate: only flip the sign of zeros among results.
         large_first: also multiply the large factors of a product first: the order decides whether it overflows, or is taken for zero.
-        fused: only keep products finite that overflow, as they are before a sum that they are fused into.
-        lean: move all values away from zero (1) or towards it (-1), so that no element is missed by chance.
+        unrounded: only give an infinity for the difference of two, as if one were a product that is subtracted before it is rounded and overflows.
+        step: only move what is rounded to a whole number and is not exact, away from zero (1) or towards it (-1), so that no element is missed by chance.
     """
 
     def __init__(
@@ -53,12 +56,14 @@ class Noise:
         wide: bool = False,
         negate: bool = False,
         large_first: bool = False,
-        fused: bool = False,
-        lean: int = 0,
+        unrounded: bool = False,
+        step: int = 0,
     ) -> None:
         self.rng = np.random.default_rng(seed)
         self.units, self.flush, self.wide, self.negate = units, flush, wide, negate
-        self.large_first, self.fused, self.lean = large_first, fused, lean
+        self.large_first, self.unrounded, self.step = large_first, unrounded, step
+        # Results that are not exact, by their identity.
+        self._inexact: dict[int, Any] = {}
 
     def around(
         self, kernel: Kernel, rounding: Rounding, args: Sequence[Any], params: dict[str, Any]
@@ -66,8 +71,10 @@ class Noise:
         """The results of a primitive on moved operands, moved."""
         if self.wide:
             return _in_float64(kernel, rounding, args, params)
-        if self.fused:
+        if self.unrounded:
             return kernel(*args, **params)
+        if self.step:
+            return self._marked(kernel(*args, **params), rounding, args)
         moves_operands = moves_results = True
         if not self.flush:
             moves_results = rounding is not Rounding.EXACT
@@ -85,6 +92,17 @@ class Noise:
             out = (np.asarray(out).astype(np.float64) + sums).astype(out.dtype)
         return [self._moved(y) for y in out] if isinstance(out, list | tuple) else self._moved(out)
 
+    def _marked(self, out: Any, rounding: Rounding, args: Sequence[Any]) -> Any:
+        """The results of a primitive, which are remembered if they are not exact."""
+        if rounding is not Rounding.EXACT or any(map(self.is_inexact, args)):
+            for result in out if isinstance(out, list | tuple) else [out]:
+                self._inexact[id(result)] = result
+        return out
+
+    def is_inexact(self, x: Any) -> bool:
+        """Whether a value was given by a primitive that rounds, or computed of such values."""
+        return id(x) in self._inexact
+
     def _moved(self, x: Any) -> Any:
         if getattr(x, "dtype", None) is None or x.dtype.kind not in "fcV" or not x.size:
             return x
@@ -97,8 +115,7 @@ class Noise:
 
     def _moved_floats(self, x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         eps = float(ml_dtypes.finfo(x.dtype).eps)
-        moves = self.lean or self.rng.integers(-1, 2, x.shape)
-        factors = 1 + moves * self.units * eps
+        factors = 1 + self.rng.integers(-1, 2, x.shape) * self.units * eps
         signs = np.where((x == 0) & (self.rng.random(x.shape) < 0.5), -1, 1)
         return (x.astype(np.float64) * factors * signs).astype(x.dtype)
 
@@ -160,8 +177,10 @@ def _noisy_registry() -> Registry:
             kernels[primitive] = _noised(kernel, roundings.get(primitive, _rounds))
     for primitive in (cumprod_p, reduce_p, reduce_prod_p, reduce_window_p):
         kernels[primitive] = _ordered(primitive, kernels[primitive])
-    for primitive in (integer_pow_p, mul_p, square_p):
-        kernels[primitive] = _kept_finite(kernels[primitive])
+    for primitive in (add_p, sub_p):
+        kernels[primitive] = _unrounded(kernels[primitive])
+    for primitive in (ceil_p, floor_p, round_p):
+        kernels[primitive] = _stepped(kernels[primitive])
     registry.table(scalar_impl).clear()
     return registry
 
@@ -206,16 +225,28 @@ def _multiplies(primitive: Primitive, params: dict[str, Any]) -> bool:
     return [e.primitive for e in eqns] == [mul_p]
 
 
-def _kept_finite(kernel: Kernel) -> Kernel:
-    """The kernel of a product, whose results stay finite if the noise in force says so and the factors are finite."""
+def _unrounded(kernel: Kernel) -> Kernel:
+    """The kernel of a sum or a difference, which gives the first operand where two infinities give nan, if the noise in force says so."""
 
     def run(*args: Any, **params: Any) -> Any:
         noise, out = _Current.noise, kernel(*args, **params)
-        if noise is None or not noise.fused or np.asarray(out).dtype.kind not in "fV":
+        x, y = map(np.asarray, args)
+        if noise is None or not noise.unrounded or x.dtype.kind not in "fV":
             return out
-        most = ml_dtypes.finfo(out.dtype).max
-        finite = functools.reduce(np.logical_and, map(np.isfinite, args))
-        return np.where(np.isinf(out) & finite, np.copysign(most, out), out).astype(out.dtype)
+        return np.where(np.isnan(out) & np.isinf(x) & np.isinf(y), x, out).astype(x.dtype)
+
+    return run
+
+
+def _stepped(kernel: Kernel) -> Kernel:
+    """The kernel of a step, whose operand is moved in one direction if the noise in force says so."""
+
+    def run(x: Any, **params: Any) -> Any:
+        noise, value = _Current.noise, np.asarray(x)
+        if noise is None or not noise.is_inexact(x):
+            return kernel(x, **params)
+        factor = 1 + noise.step * noise.units * float(ml_dtypes.finfo(value.dtype).eps)
+        return kernel((value.astype(np.float64) * factor).astype(value.dtype), **params)
 
     return run
 
@@ -241,8 +272,8 @@ def noises() -> list[Noise]:
         Noise(0, wide=True),
         Noise(0, negate=True),
         Noise(0, flush=True, large_first=True),
-        Noise(0, fused=True),
-        Noise(0, lean=1),
-        Noise(0, lean=-1),
+        Noise(0, unrounded=True),
+        Noise(0, step=1),
+        Noise(0, step=-1),
     ]
     return [*(Noise(s) for s in (1, 2)), *exact, *(Noise(s) for s in (3, 4)), *(Noise(s, 1) for s in (5, 6))]  # fmt: skip
