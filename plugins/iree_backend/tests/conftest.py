@@ -31,8 +31,8 @@ def changes(monkeypatch):
     found: dict[str, int] = {}
     rewrite = pipeline.rewrite
 
-    def counted(row, invocation):
-        count = rewrite(row, invocation)
+    def counted(row, invocation, *options):
+        count = rewrite(row, invocation, *options)
         found[row.name] = found.get(row.name, 0) + count
         return count
 

@@ -87,12 +87,3 @@ def test_what_is_updated_and_read_is_copied(count, agrees):
 
     xs = [np.linspace(0, 1, 16, dtype=np.float32).reshape(4, 4) + i for i in range(count)]
     agrees(program, *xs, rtol=1e-5, atol=1e-5)
-
-
-def test_what_is_updated_behind_a_barrier_is_copied(agrees):
-    def program(x):
-        x = jnp.sin(x)
-        half, y = lax.optimization_barrier((x / 2, x))
-        return y.at[0].set(5.0), x @ x.T, half, x[::-1]
-
-    agrees(program, np.linspace(0, 1, 16, dtype=np.float32).reshape(4, 4), rtol=1e-5, atol=1e-5)

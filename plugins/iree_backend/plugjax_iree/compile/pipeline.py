@@ -15,7 +15,7 @@ from plugjax_iree import native, workarounds
 from plugjax_iree.compile import process
 from plugjax_iree.mlir import borrowed, printed, program_text
 from plugjax_iree.mlir.kernels import exports
-from plugjax_iree.workarounds import Stage, Workaround, one_by_one
+from plugjax_iree.workarounds import Stage, Workaround
 
 SEVERITIES = ("note", "warning", "error", "remark")
 _LOOP = "stablehlo.while"
@@ -188,13 +188,12 @@ def compile_here(
 
 def _prepare(invocation: Any, apart: bool | Sequence[int], loops: bool) -> bool:
     """The workarounds before the compiler's own phases, and in the first of them; whether all succeeded."""
-    last = [Stage.REFUSED] if apart is True else []
     return bool(
         _work_around(invocation, Stage.INLINED)
         # The compiler eliminates equal operations later; the workarounds below must see the result.
         and _run_passes(invocation, "cse")
-        and _work_around(invocation, Stage.STABLEHLO, *last)
-        and (isinstance(apart, bool) or _keep_apart(invocation, apart))
+        and _work_around(invocation, Stage.STABLEHLO)
+        and (not apart or _keep_apart(invocation, apart))
         and _work_around(invocation, Stage.STRUCTURED)
         and (not loops or _in_linalg(invocation))
     )
@@ -276,10 +275,11 @@ def _is_well_formed(invocation: Any) -> bool:
         return mlir.is_well_formed(module)
 
 
-def _keep_apart(invocation: Any, lines: Sequence[int]) -> bool:
-    """Fuse the operations at some lines with no others; whether there are any."""
-    with borrowed(invocation._inv_p) as (mlir, module):
-        return one_by_one.separate(mlir, module, lines) > 0
+def _keep_apart(invocation: Any, apart: bool | Sequence[int]) -> bool:
+    """Fuse no operations, or not those at some lines; whether there are any at those."""
+    lines = () if isinstance(apart, bool) else apart
+    changes = [rewrite(row, invocation, lines) for row in workarounds.active(Stage.REFUSED)]
+    return apart is True or any(changes)
 
 
 def _in_linalg(invocation: Any) -> bool:
@@ -314,10 +314,10 @@ def _run_passes(invocation: Any, passes: str) -> bool:
     return bool(invocation.execute_text_pass_pipeline(passes))
 
 
-def rewrite(row: Workaround, invocation: Any) -> int:
+def rewrite(row: Workaround, invocation: Any, *options: Any) -> int:
     """Rewrite the program of an invocation by a workaround, between two phases; returns the number of changes."""
     with borrowed(invocation._inv_p) as (mlir, module):
-        changes: int = row.function()(mlir, module)
+        changes: int = row.function()(mlir, module, *options)
         return changes
 
 

@@ -12,9 +12,8 @@ from plugjax_iree.mlir import (
     insert_operand_barrier,
     name_of,
     operands,
-    shape_of,
 )
-from plugjax_iree.mlir.generics import GENERIC, body_of
+from plugjax_iree.mlir.generics import GENERIC, body_of, loops_of
 
 _ELEMENT = b"tensor.extract"
 
@@ -22,10 +21,7 @@ _ELEMENT = b"tensor.extract"
 def apply(mlir: Mlir, module: int) -> int:
     """Insert barriers; returns their number."""
     count = 0
-    for operation in [o for o in in_all(mlir, module) if name_of(mlir, o) == GENERIC]:
-        _, body = body_of(mlir, operation)
-        if _has_loops(mlir, operation) or _ELEMENT not in (name_of(mlir, inner) for inner in body):
-            continue
+    for operation in [o for o in in_all(mlir, module) if _is_number_of_elements(mlir, o)]:
         for i, value in enumerate(operands(mlir, operation)):
             origin = defining_op(mlir, value)
             if origin is not None and name_of(mlir, origin) == GENERIC:
@@ -34,7 +30,12 @@ def apply(mlir: Mlir, module: int) -> int:
     return count
 
 
-def _has_loops(mlir: Mlir, operation: int) -> bool:
-    # Operands may be numbers.
-    values = [v for v in operands(mlir, operation) if mlir.is_array(mlir.type_of(v))]
-    return any(shape_of(mlir, value) for value in values)
+def _is_number_of_elements(mlir: Mlir, operation: int) -> bool:
+    """Whether an operation has no loops and reads elements by their places."""
+    if name_of(mlir, operation) != GENERIC:
+        return False
+    _, body = body_of(mlir, operation)
+    if all(name_of(mlir, inner) != _ELEMENT for inner in body):
+        return False
+    loops = loops_of(mlir, operation)
+    return loops is not None and not loops.kinds

@@ -11,23 +11,13 @@ There the copies of the lowering stay (``tests/test_overwriting.py``).
 
 from typing import NamedTuple
 
-from plugjax_iree.mlir import (
-    BARRIER,
-    Mlir,
-    defining_op,
-    is_copy,
-    name_of,
-    operands,
-    operations,
-    results,
-    users,
-)
+from plugjax_iree.mlir import Mlir, defining_op, is_copy, name_of, operands, operations, users
 from plugjax_iree.mlir.loops import WHILE, varying
 
 _CLONE = b"flow.tensor.clone"
 
-# Operations whose results may be their operands' buffers.
-_VIEWS = (_CLONE, BARRIER, b"stablehlo.bitcast_convert", b"stablehlo.reshape")
+# Operations whose result may be their operand's buffer.
+_VIEWS = (_CLONE, b"stablehlo.bitcast_convert", b"stablehlo.reshape")
 
 
 def apply(mlir: Mlir, module: int) -> int:
@@ -99,7 +89,7 @@ def _has_late_users(mlir: Mlir, copy: int, clones: list[int]) -> bool:
         step = defining_op(mlir, value)
         if step is None or name_of(mlir, step) not in _VIEWS:
             return False
-        value = mlir.operand(step, results(mlir, step).index(value))
+        value = mlir.operand(step, 0)
 
 
 def _needed_for(mlir: Mlir, updates: list[int]) -> set[int]:

@@ -37,7 +37,7 @@ class Stage(StrEnum):
     BYTECODE = "bytecode"
     """On the program of IREE's virtual machine, before its bytecode is written: ``(mlir, module) -> changes``."""
     REFUSED = "after a refusal"
-    """On the StableHLO program, as the last step, if no set of flags compiles it: ``(mlir, module) -> changes``."""
+    """On the StableHLO program, as the last step, if IREE refused it: ``(mlir, module, lines) -> changes``; the operations that it named are written at some lines, or none are given."""
     RESULTS = "results"
     """On the compiled function: ``(function, jaxpr, donated, copy) -> function``."""
 
