@@ -7,7 +7,7 @@ import plugjax
 import plugjax.numpy as jnp
 from plugjax import lax, random
 from plugjax_iree.compile import CompileTarget, compiler, pipeline, tuning
-from plugjax_iree.workarounds import one_by_one, without
+from plugjax_iree.workarounds import without
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(4, 4)).astype(np.float32)
@@ -191,7 +191,8 @@ MOVED = [
     a_part_that_is_shaped_behind_a_loop,
 ]
 
-SHARED = [multiplied_by_its_beginning, two_loops_from_one_value, a_loop_in_a_loop]
+# And how many barriers stand behind their loops.
+SHARED = [(multiplied_by_its_beginning, 1), (two_loops_from_one_value, 0), (a_loop_in_a_loop, 1)]
 
 
 def padded_and_updated(x, v):
@@ -292,16 +293,24 @@ def slices_of_what_branches_give_alike(x, v):
     return lax.pad(part, 0.0, ((0, 0, 0), (0, 3, 0), (0, 0, 0))) + v[:4, None], array[:, ::2] * v[0]
 
 
+def loops_and_branches_read_what_a_loop_gives(x, v):
+    z = lax.fori_loop(0, 3, lambda _, c: jnp.tanh(c @ x), x)
+    for _ in range(2):
+        x = lax.fori_loop(0, x[0, 0].astype(int) + 3, lambda _, c: c @ z + 1, x)
+        x = lax.cond(x[0, 0] > 0, lambda x: z, lambda x: x @ z, x)
+    return x, z
+
+
+VALUES = [loops_that_read_one_value, loops_and_branches_read_what_a_loop_gives]
+
 WORKED_AROUND = [
     *((f, "paired_reductions") for f in PAIRED),
     *((f, "constant_chains") for f in CONSTANT),
-    *((f, "ordered_loops") for f in SHARED),
     *((f, "late_users") for f in USED_LATE),
     *((f, "moved_loops") for f in MOVED),
     (a_loop_that_updates_constant_places, "shared_kernels"),
-    (gradient_of_a_reversed_cumulative_sum, "sliced_constants"),
+    (gradient_of_a_reversed_cumulative_sum, "sliced_fills"),
     (slices_of_what_branches_give_alike, "sliced_fills"),
-    (loops_that_read_one_value, "hidden_sizes"),
     *((f, "gathered_slices") for f in GATHERED),
     (kernels_before_and_between_loops, "shared_kernels"),
 ]
@@ -314,6 +323,20 @@ WORKED_AROUND = [
 def test_values_are_those_of_numpy(function, name, changes, agrees):
     agrees(function, X, V, **CLOSE)
     assert changes[name]
+
+
+@pytest.mark.parametrize(("function", "count"), SHARED, ids=lambda f: getattr(f, "__name__", f))
+def test_values_that_loops_begin_with_are_read_behind_them(function, count, changes, agrees):
+    with without(("scalar_loops", "one_by_one")):
+        agrees(function, X, V, **CLOSE)
+    assert changes["ordered_loops"] == count
+
+
+@pytest.mark.spread(2)
+@pytest.mark.parametrize("function", VALUES, ids=lambda f: f.__name__)
+def test_values_behind_barriers_and_loops(function, agrees):
+    with without(("one_by_one",)):
+        agrees(function, X, V, **CLOSE)
 
 
 @pytest.mark.parametrize("function", UNHARMED, ids=lambda f: f.__name__)
@@ -359,22 +382,15 @@ def test_what_is_refused_is_compiled_one_by_one(function, changes, agrees, monke
     monkeypatch.setattr(compiler, "_MOST_ALONE", 0)
     with without(("uneven_products",)):
         agrees(function, X, V, **CLOSE)
-    assert changes["one_by_one"]
+    assert changes["one_by_one"] > 2
 
 
 @pytest.mark.parametrize("function", REFUSED, ids=lambda f: f.__name__)
-def test_the_operation_that_is_refused_is_compiled_alone(function, changes, agrees, monkeypatch):
-    separate, alone = one_by_one.separate, []
-
-    def counted(mlir, module, lines):
-        alone.append(separate(mlir, module, lines))
-        return alone[-1]
-
-    monkeypatch.setattr(one_by_one, "separate", counted)
+def test_the_operation_that_is_refused_is_compiled_alone(function, changes, agrees):
     with without(("uneven_products",)):
         agrees(lambda x, v: function(x, v), X, V, **CLOSE)
-    assert alone == [1]
-    assert "one_by_one" not in changes
+    # Before its operand and behind its result.
+    assert changes["one_by_one"] == 2
 
 
 def test_branches_that_read_what_a_loop_reads(agrees):

@@ -6,8 +6,6 @@ from plugjax_iree.mlir.rewriting import choose
 
 WHILE = b"stablehlo.while"
 BRANCHES = (b"stablehlo.case", b"stablehlo.if")
-# What the compiler makes of them.
-STRUCTURED = (b"scf.for", b"scf.if", b"scf.index_switch", b"scf.while")
 
 
 def terminator(mlir: Mlir, block: int) -> int:

@@ -80,11 +80,6 @@ def operands(mlir: Mlir, operation: int) -> list[int]:
     return [mlir.operand(operation, i) for i in range(mlir.operand_count(operation))]
 
 
-def results(mlir: Mlir, operation: int) -> list[int]:
-    """Its results."""
-    return [mlir.result(operation, i) for i in range(mlir.result_count(operation))]
-
-
 def defining_op(mlir: Mlir, value: int) -> int | None:
     """The operation that gives a value; ``None`` for arguments."""
     return mlir.owner(value) if mlir.is_result(value) else None

@@ -125,12 +125,3 @@ def insert_operand_barrier(mlir: Mlir, operation: int, index: int, name: bytes =
     barrier = create(mlir, name, mlir.location(operation), [mlir.type_of(value)], [value])
     mlir.insert_before(mlir.block_of(operation), operation, barrier)
     mlir.set_operand(operation, index, mlir.result(barrier, 0))
-
-
-def insert_barrier_behind(mlir: Mlir, value: int) -> int:
-    """A value behind one barrier more, which is inserted behind the barrier that gives the value; its users stay as they are."""
-    origin = mlir.owner(value)
-    kind = mlir.type_of(value)
-    barrier = create(mlir, name_of(mlir, origin), mlir.location(origin), [kind], [value])
-    mlir.insert_after(mlir.block_of(origin), origin, barrier)
-    return mlir.result(barrier, 0)

@@ -17,7 +17,7 @@ _LATE = (
             y = x / n.astype("float32")
             return lax.fori_loop(0, 2, lambda i, c: c + jnp.sin(n.astype("float32")).sum(), y)
         """,
-        "test_loops.py::test_what_is_computed_before_a_loop_and_in_it",
+        "test_loops.py::test_what_is_computed_before_a_loop_is_fused",
         passes="func.func(iree-stablehlo-legalize-control-flow,canonicalize,cse,iree-stablehlo-canonicalize)",
         place="compile/pipeline.py",
     ),
@@ -143,27 +143,8 @@ _LATE = (
             z = jnp.exp(x)
             return lax.fori_loop(0, 5, lambda i, c: jnp.sin(c), z) * z
         """,
-        "test_loops.py::test_values_behind_loops_that_their_kernel_begins",
+        "test_loops.py::test_what_is_computed_before_a_loop_is_fused",
         beside=("scalar_loops",),
-    ),
-    Workaround(
-        "hidden_sizes",
-        Stage.FLOW,
-        'A value behind a barrier that several loops read is refused ("operand #6 does not dominate this use").',
-        Effect.REFUSED,
-        """
-        def program(x):
-            z = jnp.sin(x)
-
-            def loop(start):
-                def step(c, row):
-                    return (z, c[0], c[2] + row), c[2].sum()
-
-                return lax.scan(step, (z, jnp.cos(x), start), x[:, 0], unroll=2)
-
-            return loop(x), loop(x * 2), z
-        """,
-        "test_workarounds.py::test_values_are_those_of_numpy",
     ),
     Workaround(
         "streamed_products",

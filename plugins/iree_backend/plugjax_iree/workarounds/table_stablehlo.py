@@ -77,17 +77,6 @@ INLINED_AND_STABLEHLO = (
         "test_workarounds.py::test_values_are_those_of_numpy",
     ),
     Workaround(
-        "sliced_constants",
-        Stage.STABLEHLO,
-        'A kernel that computes a value of constants and slices it for several users is refused ("write affecting operations on global resources").',
-        Effect.REFUSED,
-        """
-        def program(x):
-            return plugjax.grad(lambda x: lax.cumlogsumexp(x, reverse=True).sum())(x[:3, :3])
-        """,
-        "test_workarounds.py::test_values_are_those_of_numpy",
-    ),
-    Workaround(
         "constant_reductions",
         Stage.STABLEHLO,
         "The reduction of a splat is folded to its element: the sum of `ones(4) / 4` is 0.25.",
