@@ -301,6 +301,19 @@ def loops_and_branches_read_what_a_loop_gives(x, v):
     return x, z
 
 
+def loops_in_branches_that_begin_with_a_constant(x, v):
+    start = lax.broadcasted_iota("float32", x.shape, 0)
+
+    def branch(x, p):
+        def loop():
+            return lax.fori_loop(0, p.astype(int), lambda i, c: c[::-1] * x + c, start)
+
+        return lax.cond(p > 2, loop, lambda: start)
+
+    y = branch(x, v[0] + 4)
+    return y, branch(x + 1, v[1])
+
+
 VALUES = [loops_that_read_one_value, loops_and_branches_read_what_a_loop_gives]
 
 WORKED_AROUND = [
@@ -313,6 +326,7 @@ WORKED_AROUND = [
     (slices_of_what_branches_give_alike, "sliced_fills"),
     *((f, "gathered_slices") for f in GATHERED),
     (kernels_before_and_between_loops, "shared_kernels"),
+    (loops_in_branches_that_begin_with_a_constant, "hidden_sizes"),
 ]
 
 

@@ -93,7 +93,7 @@ class Noise:
         return [self._moved(y) for y in out] if isinstance(out, list | tuple) else self._moved(out)
 
     def _marked(self, out: Any, rounding: Rounding, args: Sequence[Any]) -> Any:
-        """The results of a primitive, which are remembered if they are not exact."""
+        """The results of a primitive, of which those that are not exact are recorded."""
         if rounding is not Rounding.EXACT or any(map(self.is_inexact, args)):
             for result in out if isinstance(out, list | tuple) else [out]:
                 self._inexact[id(result)] = result

@@ -147,6 +147,26 @@ _LATE = (
         beside=("scalar_loops",),
     ),
     Workaround(
+        "hidden_sizes",
+        Stage.FLOW,
+        'A value behind a barrier that several loops or branches read is refused ("operand #1 does not dominate this use").',
+        Effect.REFUSED,
+        """
+        def program(x):
+            start = lax.broadcasted_iota("float32", (4, 4), 0)
+
+            def branch(x, p):
+                def loop():
+                    return lax.fori_loop(0, p.astype(int), lambda i, c: c[::-1] * x + c, start)
+
+                return lax.cond(p > 0, loop, lambda: start)
+
+            y = branch(x, x[0, 0])
+            return y, branch(x + 1, x[0, 1])
+        """,
+        "test_workarounds.py::test_values_are_those_of_numpy",
+    ),
+    Workaround(
         "streamed_products",
         Stage.KERNELS,
         "Products of a vector and a matrix go through memory in steps of a row.",
