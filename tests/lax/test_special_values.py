@@ -134,3 +134,14 @@ def test_angles_of_complex_numbers(backend):
     expected = np.arctan2(z.imag, z.real)
     np.testing.assert_allclose(np.asarray(logarithm).imag, expected, rtol=1e-6)
     np.testing.assert_allclose(angle, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+def test_a_product_of_zeros_and_infinities_is_nan(dtype, backend):
+    """For one term of a sum too, and whichever factor is a row or a column."""
+    for rows, terms, columns in [(1, 1, 3), (3, 1, 1), (1, 2, 3), (3, 1, 2)]:
+        x, y = np.zeros((rows, terms), dtype), np.full((terms, columns), np.inf, dtype)
+        with plugjax.default_device(backend):
+            found = plugjax.jit(lambda x, y: (x @ y, x[0] @ y, x @ y[:, 0], y.T @ x.T))(x, y)
+            eager = (plugjax.numpy.matmul(x, y), plugjax.numpy.matmul(x[0], y))
+        assert all(np.isnan(z).all() for z in (*found, *eager)), (rows, terms, columns)

@@ -75,7 +75,8 @@ def _in_dtypes(
 
 
 def _contract(x: Value, y: Value, numbers: CanonicalNumbers) -> Value:
-    if numbers == (((x.ndim - 1,), (0,)), ((), ())) and x.ndim <= 2 >= y.ndim:
+    # One term is not added up: `dot` takes 0 times inf for 0.
+    if numbers == (((x.ndim - 1,), (0,)), ((), ())) and x.ndim <= 2 >= y.ndim and x.shape[-1] != 1:
         return np.dot(x, y)
     lhs_order, rhs_order, batch, free, contracting = _plan(numbers, x.ndim, y.ndim)
     x, y = np.asarray(x).transpose(lhs_order), np.asarray(y).transpose(rhs_order)
