@@ -254,6 +254,27 @@ def test_products_that_overflow_before_they_are_subtracted_are_explained_by_nois
     assert compare(wrong, expected, lambda: with_noise(program)).kind == "wrong"
 
 
+def test_what_infinities_of_complex_products_do_is_explained_by_noise():
+    """Formulas of a product give nan or an infinity for a component; its inverse hyperbolic tangent is nan or finite."""
+    z = Aval("complex64", (1,))
+    steps = [
+        Step("product", "{0} * 0", [0], [1]),
+        Step("function", "jnp.arctanh({0})", [1], [2]),
+        Step("function", "jnp.arctanh({0})", [0], [3]),
+    ]
+    inputs = [Input(0, z, ["complex(inf, inf)"])]
+    program = Program(inputs, steps, [2, 3], dict.fromkeys(range(4), z))
+    expected = on_numpy(program)
+    finite = np.array([math.pi / 2 * 1j], np.complex64)
+    other, exact = expected.arrays
+    assert not np.isfinite(other).any()
+    assert np.isfinite(exact).all()
+    assert compare(Result([finite, exact]), expected, lambda: [expected.arrays]).kind == "wrong"
+    assert compare(Result([finite, exact]), expected, lambda: with_noise(program)) is None
+    wrong = Result([finite, exact * 2])
+    assert compare(wrong, expected, lambda: with_noise(program)).kind == "wrong"
+
+
 def test_steps_that_rounding_decides_are_explained_for_all_elements():
     """The logarithm is a whole number; a unit in its last place decides which one its floor is."""
     f = Aval("bfloat16", (4096,))

@@ -21,6 +21,8 @@ from plugjax.lax import (
     add_p,
     ceil_p,
     cumprod_p,
+    div_p,
+    dot_general_p,
     floor_p,
     mul_p,
     reduce_p,
@@ -44,6 +46,7 @@ class Noise:
         negate: only flip the sign of zeros among results.
         large_first: also multiply the large factors of a product first: the order decides whether it overflows, or is taken for zero.
         unrounded: only give an infinity for the difference of two, as if one were a product that is subtracted before it is rounded and overflows.
+        infinite: only give infinities for what is nan of a complex product whose factors are not nan: formulas differ in which component is which.
         step: only move what is rounded to a whole number and is not exact, away from zero (1) or towards it (-1), so that no element is missed by chance.
     """
 
@@ -57,11 +60,13 @@ class Noise:
         negate: bool = False,
         large_first: bool = False,
         unrounded: bool = False,
+        infinite: bool = False,
         step: int = 0,
     ) -> None:
         self.rng = np.random.default_rng(seed)
         self.units, self.flush, self.wide, self.negate = units, flush, wide, negate
-        self.large_first, self.unrounded, self.step = large_first, unrounded, step
+        self.large_first, self.unrounded = large_first, unrounded
+        self.infinite, self.step = infinite, step
         # Results that are not exact, by their identity.
         self._inexact: dict[int, Any] = {}
 
@@ -71,7 +76,7 @@ class Noise:
         """The results of a primitive on moved operands, moved."""
         if self.wide:
             return _in_float64(kernel, rounding, args, params)
-        if self.unrounded:
+        if self.unrounded or self.infinite:
             return kernel(*args, **params)
         if self.step:
             return self._marked(kernel(*args, **params), rounding, args)
@@ -179,6 +184,8 @@ def _noisy_registry() -> Registry:
         kernels[primitive] = _ordered(primitive, kernels[primitive])
     for primitive in (add_p, sub_p):
         kernels[primitive] = _unrounded(kernels[primitive])
+    for primitive in (div_p, dot_general_p, mul_p):
+        kernels[primitive] = _infinite(kernels[primitive])
     for primitive in (ceil_p, floor_p, round_p):
         kernels[primitive] = _stepped(kernels[primitive])
     registry.table(scalar_impl).clear()
@@ -238,6 +245,23 @@ def _unrounded(kernel: Kernel) -> Kernel:
     return run
 
 
+def _infinite(kernel: Kernel) -> Kernel:
+    """The kernel of a product or a quotient, which gives infinities for complex nan if the noise in force says so."""
+
+    def run(*args: Any, **params: Any) -> Any:
+        noise, out = _Current.noise, kernel(*args, **params)
+        if noise is None or not noise.infinite or out.dtype.kind != "c":
+            return out
+        if any(np.isnan(x).any() for x in args):
+            return out
+        real, imaginary = (np.where(np.isnan(part), np.inf, part) for part in (out.real, out.imag))
+        found = np.empty_like(out)
+        found.real, found.imag = real, imaginary
+        return found
+
+    return run
+
+
 def _stepped(kernel: Kernel) -> Kernel:
     """The kernel of a step, whose operand is moved in one direction if the noise in force says so."""
 
@@ -273,6 +297,7 @@ def noises() -> list[Noise]:
         Noise(0, negate=True),
         Noise(0, flush=True, large_first=True),
         Noise(0, unrounded=True),
+        Noise(0, infinite=True),
         Noise(0, step=1),
         Noise(0, step=-1),
     ]
