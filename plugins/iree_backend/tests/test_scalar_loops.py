@@ -6,6 +6,7 @@ import pytest
 import plugjax
 import plugjax.numpy as jnp
 from plugjax import lax
+from plugjax_iree.workarounds import without
 
 ROW = np.linspace(0.1, 0.8, 8, dtype=np.float32)
 TABLE = ROW.reshape(2, 4)
@@ -202,3 +203,10 @@ def test_batches_and_derivatives(program, agrees):
 
 def test_arrays_of_two_axes(agrees):
     agrees(arrays, TABLE, rtol=2e-5, atol=1e-6)
+
+
+def test_loops_over_empty_arrays_are_left(changes, agrees):
+    empty = np.zeros((0, 3), np.float32)
+    with without(("one_by_one",)):
+        agrees(lambda x, y: lax.fori_loop(0, 4, lambda i, c: y, x), empty, empty, rtol=0, atol=0)
+    assert changes["scalar_loops"] == 0

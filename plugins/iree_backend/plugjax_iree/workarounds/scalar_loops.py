@@ -261,12 +261,12 @@ class _Reader:
     def step(self, step: int) -> None:
         """Write an operation."""
         mlir, name = self.mlir, name_of(self.mlir, step)
-        if name == b"tensor.empty":
-            return
         if name in _VIEWS and not self._inside.intersection(operands(mlir, step)):
             self.moved.append(step)
             return
         self._inside.update(self._results(step))
+        if name == b"tensor.empty":
+            return  # It has no elements to read.
         if name in (_WHILE, _FOR):
             self.loop(step)
         elif name == _BRANCH:
