@@ -6,6 +6,7 @@ import pytest
 import scipy.special
 
 import plugjax
+import plugjax.numpy as jnp
 from plugjax import lax
 from plugjax.core import pytree
 from plugjax.core.array import as_array
@@ -356,13 +357,22 @@ def test_random_numbers_are_those_of_jax():
     np.testing.assert_array_equal(uniform, jax.random.uniform(key, (4097,)))
 
 
-def test_floats_of_16_bits_are_rounded_on_the_way():
-    x = sample("float16", SHAPE)
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_what_becomes_bfloat16_on_the_way_is_rounded(dtype):
+    x = sample(dtype, SHAPE)
+
+    def there_and_back(x):
+        return lax.convert_element_type(lax.convert_element_type(x, BF16), x.dtype)
+
     cases = [
-        ("both", lambda x: lax.convert_element_type(lax.convert_element_type(x, BF16), x.dtype), x),
-        ("back", lambda x: lax.convert_element_type(x, np.float16), x.astype(BF16)),
+        ("array", there_and_back, x),
+        ("number", there_and_back, x[0, 0]),
+        ("to float16", lambda x: lax.convert_element_type(x, np.float16), x.astype(BF16)),
+        ("maximum", lambda x: there_and_back(lax.reduce_max(x, (0, 1))) * x, x),
+        ("mean", lambda x: jnp.maximum(np.float32(0), jnp.mean(x)), x.astype(BF16)),
     ]
-    check(cases, "int32")
+    # Nothing else is rounded but the mean, which has few digits.
+    check(cases, "int64" if dtype == "float64" else "int32")
 
 
 def test_derivatives_of_complex_slices():

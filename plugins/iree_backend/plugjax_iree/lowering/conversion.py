@@ -6,6 +6,8 @@ IREE 3.13 leaves nan, and floats outside the range of the integer dtype, to the 
 Integers become bfloat16 by way of the bits of a float32: LLVM turns the conversion into a call of a function that the linker does not find,
 even if it is written in two steps.
 
+IREE computes kernels of bfloat16 in float32: what is converted to bfloat16 and back keeps all its digits. So it is rounded before, as on XLA.
+
 IREE turns a product with a converted bool into a choice between the other factor and 0, even if that factor is not finite. So a bool is
 converted by a choice between 1 and 0.
 """
@@ -27,8 +29,6 @@ from plugjax_iree.workarounds.switch import is_on
 
 rules = RuleSet(__name__)
 
-_FLOAT16 = np.dtype(np.float16)
-
 
 @rules.define(lowering, convert_element_type_p, platform="iree")
 def _convert(ctx: EqnContext, x: Value, *, new_dtype: DType, weak_type: bool) -> Value:
@@ -44,14 +44,8 @@ def converted(ctx: EqnContext, x: Value, aval: ShapedArray, new_dtype: DType) ->
         return mlir.value("stablehlo.select", out, [flags, *ends])
     if new_dtype == bfloat16 and aval.dtype.kind in "iu" and is_on("integers_to_bfloat16"):
         return _upper_half(ctx, convert(x, aval, FLOAT32), aval.shape)
-    if {new_dtype, aval.dtype} == {bfloat16, _FLOAT16} and is_on("half_floats"):
-        wide = ShapedArray(aval.shape, FLOAT32)
-        bits = {
-            "exponent_bits": mlir.attribute("8 : i32"),
-            "mantissa_bits": mlir.attribute("7 : i32"),
-        }
-        rounded = mlir.value("stablehlo.reduce_precision", wide, [convert(x, aval, FLOAT32)], bits)
-        return convert(rounded, wide, new_dtype)
+    if new_dtype == bfloat16 and aval.dtype.kind == "f" and is_on("lost_roundings"):
+        return _rounded(x, aval)
     # Kind V: bfloat16 and the other floats of ml_dtypes, and its small integers, which have no iinfo.
     if new_dtype.kind not in "iu" or aval.dtype.kind not in "fcV":
         return convert(x, aval, new_dtype)
@@ -90,6 +84,14 @@ def _saturated(ctx: EqnContext, x: Value, aval: ShapedArray, dtype: DType) -> Va
     result = mlir.op("stablehlo.convert", [mlir.type_of(out)], [inside]).result
     result = select(too_low, ctx.constant(limits.min, out), result, out)
     return select(too_high, ctx.constant(limits.max, out), result, out)
+
+
+def _rounded(x: Value, aval: ShapedArray) -> Value:
+    """A float as bfloat16, rounded as float32 before the conversion."""
+    wide = ShapedArray(aval.shape, FLOAT32)
+    bits = {"exponent_bits": mlir.attribute("8 : i32"), "mantissa_bits": mlir.attribute("7 : i32")}
+    x = mlir.value("stablehlo.reduce_precision", wide, [convert(x, aval, FLOAT32)], bits)
+    return convert(x, wide, bfloat16)
 
 
 def _upper_half(ctx: EqnContext, x: Value, shape: tuple[int, ...]) -> Value:
