@@ -145,3 +145,14 @@ def test_a_product_of_zeros_and_infinities_is_nan(dtype, backend):
             found = plugjax.jit(lambda x, y: (x @ y, x[0] @ y, x @ y[:, 0], y.T @ x.T))(x, y)
             eager = (plugjax.numpy.matmul(x, y), plugjax.numpy.matmul(x[0], y))
         assert all(np.isnan(z).all() for z in (*found, *eager)), (rows, terms, columns)
+
+
+@pytest.mark.parametrize("name", ["bessel_i1e", "sign"])
+def test_zeros_keep_their_signs(name, backend):
+    dtypes = ["float16", "float32", *(["complex64"] if name == "sign" else [])]
+    for dtype in dtypes:
+        x = np.array([0.0, -0.0], dtype)
+        with plugjax.default_device(backend):
+            for function in (getattr(lax, name), plugjax.jit(getattr(lax, name))):
+                y = np.asarray(function(x))
+                np.testing.assert_array_equal(np.signbit(y.real), [False, True], str(y))

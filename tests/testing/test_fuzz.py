@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import plugjax
+import plugjax.numpy as jnp
 from plugjax import lax
 from plugjax.testing.fuzz.campaign import Campaign
 from plugjax.testing.fuzz.draw import draw_program
@@ -198,17 +199,18 @@ def test_a_wrong_scalar_is_a_difference(dtype):
     assert " at []: " in difference.text
 
 
-def test_terms_that_a_backend_takes_for_zero_are_explained_by_noise():
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_terms_that_a_backend_takes_for_zero_are_explained_by_noise(dtype):
     """Products of the smallest normal numbers and of numbers below 1 are subnormal; those that stay normal count."""
-    f, tiny = Aval("float32", (4,)), float(np.finfo(np.float32).tiny)
+    f, tiny = Aval(dtype, (4,)), float(np.finfo(np.float32).tiny)
     step = Step("product", "jnp.dot({0}, {1})", [0, 1], [2])
     inputs = [Input(0, f, [str(tiny)] * 4), Input(1, f, ["0.9", "0.8", "0.7", "2.5"])]
-    program = Program(inputs, [step], [2], {0: f, 1: f, 2: Aval("float32", ())})
+    program = Program(inputs, [step], [2], {0: f, 1: f, 2: Aval(dtype, ())})
     expected = on_numpy(program)
-    lost = Result([np.asarray(2.5 * tiny, np.float32)])
+    lost = Result([np.asarray(2.5 * tiny, jnp.dtype(dtype))])
     assert compare(lost, expected, lambda: [expected.arrays]).kind == "wrong"
     assert compare(lost, expected, lambda: with_noise(program)) is None
-    wrong = Result([np.asarray(99 * tiny, np.float32)])
+    wrong = Result([np.asarray(99 * tiny, jnp.dtype(dtype))])
     assert compare(wrong, expected, lambda: with_noise(program)).kind == "wrong"
 
 

@@ -153,16 +153,17 @@ def _flushed(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def _without_small_terms(x: Any, terms: int) -> Any:
-    """A sum that is closer to zero by what its terms have at most if all are subnormal. Narrow floats are added in float32, where theirs are not."""
+    """A sum that is closer to zero by what its terms have at most if all are subnormal. Sums of float16 are added in float32, where their terms are not."""
     dtype = np.asarray(x).dtype
     if dtype.kind == "c":
         parts = (_without_small_terms(part, terms) for part in (np.real(x), np.imag(x)))
         real, imaginary = parts
         return (real + 1j * imaginary).astype(dtype)
-    if dtype.kind != "f" or dtype.itemsize < 4:
+    if dtype not in (ml_dtypes.bfloat16, np.float32, np.float64):
         return x
-    lost = np.minimum(np.abs(x), terms * np.finfo(dtype).smallest_normal)
-    return (x - np.copysign(lost, x)).astype(dtype)
+    wide = np.asarray(x).astype(np.float64)
+    lost = np.minimum(np.abs(wide), terms * float(ml_dtypes.finfo(dtype).smallest_normal))
+    return (wide - np.copysign(lost, wide)).astype(dtype)
 
 
 class _Current:

@@ -30,7 +30,11 @@ define_ufunc(rules, lax.square_p, np.square)
 
 @rules.define(impl, lax.sign_p)
 def _sign(x: Value) -> Value:
-    return np.sign(x)
+    found = np.sign(x)
+    # NumPy gives 0.0 for -0.0.
+    if found.dtype.kind == "f":
+        return np.copysign(found, x)
+    return np.where(x == 0, x, found) if found.dtype.kind == "c" else found
 
 
 @rules.define(impl, lax.div_p)

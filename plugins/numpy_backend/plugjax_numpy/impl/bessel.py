@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from plugjax.extend.rules import RuleSet, impl
 from plugjax.lax.bessel import bessel_i0e_p, bessel_i1e_p
 from plugjax_numpy.impl.special import by_scipy
@@ -17,4 +19,5 @@ def _i0e(x: Value) -> Value:
 
 @rules.define(impl, bessel_i1e_p)
 def _i1e(x: Value) -> Value:
-    return by_scipy("i1e", x)
+    # SciPy gives 0.0 for -0.0.
+    return np.copysign(by_scipy("i1e", x), x)
