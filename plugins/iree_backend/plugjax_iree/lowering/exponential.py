@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from plugjax.extend.dtypes import FLOAT64
 from plugjax.extend.rules import RuleSet, lowering
 from plugjax.lax.exponential import cbrt_p, exp2_p, log_p, pow_p
@@ -42,6 +44,10 @@ def _power(w: Wide, x: Value, y: Value) -> Value:
 
 def _cube_root(w: Wide, x: Value) -> Value:
     magnitude = w.op("abs", x)
+    if w.ctx.avals_out[0].dtype == w.aval.dtype:
+        # Products of subnormal numbers are zero, but IREE's logarithm is that of the smallest normal one.
+        smallest = w.number(float(np.finfo(w.aval.dtype).smallest_normal))
+        magnitude = w.where(w.is_("LT", magnitude, smallest), w.number(0.0), magnitude)
     root = w.op("exponential", w.op("divide", w.op("log", magnitude), w.number(3.0)))
     if w.ctx.avals_out[0].dtype == w.aval.dtype:
         # One step of Newton's method takes away what rounding the logarithm left. Divided first, no cube can overflow.
