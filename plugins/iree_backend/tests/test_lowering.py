@@ -224,7 +224,7 @@ def test_scatter_of_which_all_is_dropped():
 
 
 def test_cube_root_of_float64():
-    x = np.array([0.0, -0.0, 8.0, -27.0, 1e300, -1e-300, np.inf, -np.inf, np.nan])
+    x = np.array([0.0, -0.0, 8.0, -27.0, 1e300, -1e-300, 5e-324, np.inf, -np.inf, np.nan])
     check([("cbrt", lax.cbrt, x)], "float64")
 
 

@@ -205,7 +205,15 @@ def a_softmax_and_an_update(x, v):
     return p[:, :, None], jnp.convolve(v, v, "same"), x.at[1].max(v)[1:3].sum(0)
 
 
-USED_LATE = [padded_and_updated, a_softmax_and_an_update]
+def an_update_of_a_transposed_axis_of_one(x, v):
+    def row(factors, value, place):
+        y = jnp.ones((1, 4)).at[jnp.uint8(0), ::-1].multiply(factors, mode="clip")
+        return y, lax.dynamic_update_index_in_dim(y, value, place, 1), y.argmax(1)
+
+    return plugjax.vmap(row)(x[:2], v[:2, None], jnp.uint8([0, 2]))
+
+
+USED_LATE = [padded_and_updated, a_softmax_and_an_update, an_update_of_a_transposed_axis_of_one]
 
 
 def layers(x, v):

@@ -44,12 +44,13 @@ def _power(w: Wide, x: Value, y: Value) -> Value:
 
 def _cube_root(w: Wide, x: Value) -> Value:
     magnitude = w.op("abs", x)
-    if w.ctx.avals_out[0].dtype == w.aval.dtype:
-        # Products of subnormal numbers are zero, but IREE's logarithm is that of the smallest normal one.
+    is_wide = w.ctx.avals_out[0].dtype == w.aval.dtype
+    if is_wide:
+        # Products take subnormal numbers for zero, and logarithms do not: the step below would give neither root.
         smallest = w.number(float(np.finfo(w.aval.dtype).smallest_normal))
         magnitude = w.where(w.is_("LT", magnitude, smallest), w.number(0.0), magnitude)
     root = w.op("exponential", w.op("divide", w.op("log", magnitude), w.number(3.0)))
-    if w.ctx.avals_out[0].dtype == w.aval.dtype:
+    if is_wide:
         # One step of Newton's method takes away what rounding the logarithm left. Divided first, no cube can overflow.
         error = w.op("subtract", root, w.op("divide", w.op("divide", magnitude, root), root))
         better = w.op("subtract", root, w.op("divide", error, w.number(3.0)))

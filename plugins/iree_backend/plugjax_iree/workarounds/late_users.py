@@ -11,12 +11,22 @@ There the copies of the lowering stay (``tests/test_overwriting.py``).
 
 from typing import NamedTuple
 
-from plugjax_iree.mlir import Mlir, defining_op, is_copy, name_of, operands, operations, users
+from plugjax_iree.mlir import (
+    MOVES,
+    Mlir,
+    defining_op,
+    is_copy,
+    name_of,
+    operands,
+    operations,
+    shape_of,
+    users,
+)
 from plugjax_iree.mlir.loops import WHILE, varying
 
 _CLONE = b"flow.tensor.clone"
 
-# Operations whose result may be their operand's buffer.
+# Operations whose result may be their operand's buffer, whatever its shape.
 _VIEWS = (_CLONE, b"stablehlo.bitcast_convert", b"stablehlo.reshape")
 
 
@@ -87,9 +97,23 @@ def _has_late_users(mlir: Mlir, copy: int, clones: list[int]) -> bool:
         if any(user not in before for user in users(mlir, value)):
             return True
         step = defining_op(mlir, value)
-        if step is None or name_of(mlir, step) not in _VIEWS:
+        if step is None or not _is_view(mlir, step):
             return False
         value = mlir.operand(step, 0)
+
+
+def _is_view(mlir: Mlir, step: int) -> bool:
+    """Whether the result of an operation may be its operand's buffer: movements of axes of length 1 become reshapes."""
+    name = name_of(mlir, step)
+    if name in _VIEWS:
+        return True
+    return name in MOVES and _long_axes(mlir, mlir.result(step, 0)) == _long_axes(
+        mlir, mlir.operand(step, 0)
+    )
+
+
+def _long_axes(mlir: Mlir, value: int) -> list[int]:
+    return [length for length in shape_of(mlir, value) if length != 1]
 
 
 def _needed_for(mlir: Mlir, updates: list[int]) -> set[int]:
