@@ -44,11 +44,16 @@ def _bitcast(ctx: EqnContext, x: Value, *, new_dtype: DType) -> Value:
 def _reduce_precision(
     ctx: EqnContext, x: Value, *, exponent_bits: int, mantissa_bits: int
 ) -> Value:
+    return reduced(x, ctx.avals_out[0], exponent_bits, mantissa_bits)
+
+
+def reduced(x: Value, aval: ShapedArray, exponent_bits: int, mantissa_bits: int) -> Value:
+    """A float of type ``aval`` rounded to fewer bits."""
     attributes = {
         "exponent_bits": mlir.attribute(f"{exponent_bits} : i32"),
         "mantissa_bits": mlir.attribute(f"{mantissa_bits} : i32"),
     }
-    return mlir.value("stablehlo.reduce_precision", ctx.avals_out[0], [x], attributes)
+    return mlir.value("stablehlo.reduce_precision", aval, [x], attributes)
 
 
 @rules.define(lowering, stop_gradient_p, lax.copy_p, lax.stage_p)

@@ -23,7 +23,7 @@ from plugjax.stablehlo import mlir
 from plugjax.stablehlo.comparison import compare
 from plugjax.stablehlo.complex import real_aval
 from plugjax.stablehlo.context import EqnContext
-from plugjax.stablehlo.conversion import convert
+from plugjax.stablehlo.conversion import convert, reduced
 from plugjax.stablehlo.mlir import Value
 from plugjax_iree.workarounds.switch import is_on
 
@@ -89,9 +89,7 @@ def _saturated(ctx: EqnContext, x: Value, aval: ShapedArray, dtype: DType) -> Va
 def _rounded(x: Value, aval: ShapedArray) -> Value:
     """A float as bfloat16, rounded as float32 before the conversion."""
     wide = ShapedArray(aval.shape, FLOAT32)
-    bits = {"exponent_bits": mlir.attribute("8 : i32"), "mantissa_bits": mlir.attribute("7 : i32")}
-    x = mlir.value("stablehlo.reduce_precision", wide, [convert(x, aval, FLOAT32)], bits)
-    return convert(x, wide, bfloat16)
+    return convert(reduced(convert(x, aval, FLOAT32), wide, 8, 7), wide, bfloat16)
 
 
 def _upper_half(ctx: EqnContext, x: Value, shape: tuple[int, ...]) -> Value:
