@@ -26,7 +26,7 @@ from plugjax_iree.mlir.loops import WHILE, varying
 
 _CLONE = b"flow.tensor.clone"
 
-# Operations whose result may be their operand's buffer, whatever its shape.
+# Operations that may give their operand's buffer, for operands of any shape.
 _VIEWS = (_CLONE, b"stablehlo.bitcast_convert", b"stablehlo.reshape")
 
 
