@@ -268,7 +268,14 @@ def columns_at_computed_places_that_are_gathered(x, v):
     return column.at[(v * 3).astype(int) % 4].get(mode="promise_in_bounds")
 
 
+def a_part_of_a_column_that_branches_give_alike(x, v):
+    column = x[:, 1][None]
+    column = lax.cond(v[0] > 0, lambda: column, lambda: column)
+    return column[0, 1:].at[(v[:3] * 2).astype(int) % 3].get(mode="promise_in_bounds")
+
+
 GATHERED = [
+    a_part_of_a_column_that_branches_give_alike,
     what_a_pad_cuts_off_and_is_gathered,
     columns_at_computed_places_that_are_gathered,
     strided_and_gathered,

@@ -15,7 +15,7 @@ from plugjax_iree.mlir.reading import (
 from plugjax_iree.mlir.rewriting import set_parsed_attribute
 
 CODE = b"flow.executable"
-_LOADED = b"iree_tensor_ext.dispatch.tensor.load"
+LOADED = b"iree_tensor_ext.dispatch.tensor.load"
 _STORED = b"iree_tensor_ext.dispatch.tensor.store"
 
 
@@ -46,7 +46,7 @@ def exports(mlir: Mlir, module: int) -> Iterator[int]:
 def is_loaded(mlir: Mlir, value: int) -> bool:
     """Whether a kernel reads a value from memory."""
     origin = defining_op(mlir, value)
-    return origin is not None and name_of(mlir, origin) == _LOADED
+    return origin is not None and name_of(mlir, origin) == LOADED
 
 
 def is_stored_only(mlir: Mlir, operation: int) -> bool:

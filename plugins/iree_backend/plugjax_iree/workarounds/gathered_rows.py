@@ -41,8 +41,13 @@ def _read_places(mlir: Mlir, operation: int) -> int:
 
 
 def _loop(mlir: Mlir, value: int) -> int | None:
-    """The loop whose number a value is."""
+    """The loop whose number a value is, or is more than by a constant."""
     origin = defining_op(mlir, value)
+    if origin is not None and name_of(mlir, origin) == b"arith.addi":
+        value, start = operands(mlir, origin)
+        constant = defining_op(mlir, start)
+        is_shifted = constant is not None and name_of(mlir, constant) == b"arith.constant"
+        return _loop(mlir, value) if is_shifted else None
     if origin is None or name_of(mlir, origin) != _INDEX:
         return None
     return int(printed(mlir, origin, b"dim").split()[0])

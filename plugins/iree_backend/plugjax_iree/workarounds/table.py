@@ -134,6 +134,21 @@ _LATE = (
         "test_workarounds.py::test_values_are_those_of_numpy",
     ),
     Workaround(
+        "gathered_slices",
+        Stage.FLOW,
+        'Some gathers from slices with gaps between their elements are refused ("LLVM Translation failed").',
+        Effect.REFUSED,
+        """
+        def program(x):
+            def total(x):
+                places = x[:3, 0].astype(int)
+                return jnp.sin(lax.slice(x, (0, 3), (3, 4), (2, 2))[places]).sum()
+
+            return plugjax.grad(total)(x)
+        """,
+        "test_workarounds.py::test_values_are_those_of_numpy",
+    ),
+    Workaround(
         "ordered_loops",
         Stage.FLOW,
         'A kernel whose results are read by a loop and behind it is refused ("circular dependency").',

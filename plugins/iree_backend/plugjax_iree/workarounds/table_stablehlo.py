@@ -152,21 +152,6 @@ INLINED_AND_STABLEHLO = (
         "test_workaround_table.py::test_right_with_it",
     ),
     Workaround(
-        "gathered_slices",
-        Stage.STABLEHLO,
-        'Some gathers from slices with gaps between their elements are refused ("LLVM Translation failed").',
-        Effect.REFUSED,
-        """
-        def program(x):
-            def total(x):
-                places = x[:3, 0].astype(int)
-                return jnp.sin(lax.slice(x, (0, 3), (3, 4), (2, 2))[places]).sum()
-
-            return plugjax.grad(total)(x)
-        """,
-        "test_workarounds.py::test_values_are_those_of_numpy",
-    ),
-    Workaround(
         "nested_pads",
         Stage.STABLEHLO,
         "Padding of a padded array is joined with it, and loses the places between the elements.",
