@@ -11,6 +11,7 @@ import plugjax
 from plugjax_iree.compile import CompileTarget, compile_stablehlo, linking
 from plugjax_iree.compile.written import read_module, write_module
 from plugjax_iree.runtime import open_device
+from plugjax_iree.runtime.reservations import remove_reservations
 
 LIBRARY, EMBEDDED = b"system-elf", b"embedded-elf"
 # The second operation becomes a call of the C library.
@@ -107,6 +108,17 @@ def test_elsewhere_than_on_linux_nothing_is_looked_for(monkeypatch):
 def test_a_temporary_folder_that_does_not_exist(tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path / "missing"))
     assert linking.flags() == ()
+
+
+def test_only_names_that_nothing_is_written_to_are_removed(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    reserved, library = tmp_path / "iree_dylib_a1B2c3", tmp_path / "iree_dylib_d4E5f6_mem_.so"
+    reserved.touch()
+    # What another process has opened and not yet written.
+    library.touch()
+    remove_reservations()
+    assert not reserved.exists()
+    assert library.exists()
 
 
 def test_a_linked_module_is_read_where_it_can_be_loaded_and_with_the_same_c_library(monkeypatch):

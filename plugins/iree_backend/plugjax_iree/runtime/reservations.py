@@ -2,10 +2,12 @@
 
 import contextlib
 import os
+import re
 
 from plugjax_iree import native
 
-_PREFIX = "iree_dylib_"
+# Six random characters. The library has a longer name, and is empty too until it is written.
+_RESERVED = re.compile("iree_dylib_[A-Za-z0-9]{6}")
 
 
 def remove_reservations() -> None:
@@ -19,7 +21,7 @@ def remove_reservations() -> None:
         os.scandir(native.temporary_folder()) as entries,
     ):
         for entry in entries:
-            if entry.name.startswith(_PREFIX):
+            if _RESERVED.fullmatch(entry.name):
                 about = entry.stat(follow_symlinks=False)
                 if about.st_size == 0 and about.st_uid == os.getuid():
                     os.unlink(entry.path)
