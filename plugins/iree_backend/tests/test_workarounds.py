@@ -329,6 +329,11 @@ def loops_in_branches_that_begin_with_a_constant(x, v):
     return y, branch(x + 1, v[1])
 
 
+def elements_with_and_without_axes(x, v):
+    first, last = v[:1].reshape(1, 1), lax.dynamic_index_in_dim(v, x[0, 0].astype(int), 0)
+    return first, jnp.sin(first), last.reshape(1, 1, 1), last * first
+
+
 VALUES = [loops_that_read_one_value, loops_and_branches_read_what_a_loop_gives]
 
 WORKED_AROUND = [
@@ -341,6 +346,7 @@ WORKED_AROUND = [
     (slices_of_what_branches_give_alike, "sliced_fills"),
     *((f, "gathered_slices") for f in GATHERED),
     (kernels_before_and_between_loops, "shared_kernels"),
+    (elements_with_and_without_axes, "sliced_numbers"),
     (loops_in_branches_that_begin_with_a_constant, "hidden_sizes"),
 ]
 

@@ -99,6 +99,18 @@ _LATE = (
         "test_workarounds.py::test_values_are_those_of_numpy",
     ),
     Workaround(
+        "sliced_numbers",
+        Stage.FUSION,
+        'An element of an array that is computed with, and is an array of more axes besides, is refused ("expected rank to be smaller or equal to the other rank").',
+        Effect.REFUSED,
+        """
+        def program(x):
+            first = x.sum(1)[:1].reshape(1, 1)
+            return first, first * 2
+        """,
+        "test_workarounds.py::test_values_are_those_of_numpy",
+    ),
+    Workaround(
         "early_fusion",
         Stage.FUSION,
         "IREE fuses operations with several users too late to find results that become equal (`fused_users`); if it does not, an optimiser's step reads and writes its averages twice.",
