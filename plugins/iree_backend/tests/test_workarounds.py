@@ -334,6 +334,16 @@ def elements_with_and_without_axes(x, v):
     return first, jnp.sin(first), last.reshape(1, 1, 1), last * first
 
 
+def halves_before_and_in_loops(x, v):
+    x, last = x.astype(jnp.bfloat16), lax.sort(v.astype(jnp.bfloat16))[3]
+
+    def loop(edge):
+        edges = ((edge, edge, 0), (0, 0, 0))
+        return lax.fori_loop(0, 4, lambda i, c: lax.sort(lax.pad(c, last, edges))[:4], x)
+
+    return lax.reduce(x, last, lax.max, (1,)), loop(1), loop(2)
+
+
 VALUES = [loops_that_read_one_value, loops_and_branches_read_what_a_loop_gives]
 
 WORKED_AROUND = [
@@ -347,6 +357,7 @@ WORKED_AROUND = [
     *((f, "gathered_slices") for f in GATHERED),
     (kernels_before_and_between_loops, "shared_kernels"),
     (elements_with_and_without_axes, "sliced_numbers"),
+    (halves_before_and_in_loops, "halves_read_back"),
     (loops_in_branches_that_begin_with_a_constant, "hidden_sizes"),
 ]
 

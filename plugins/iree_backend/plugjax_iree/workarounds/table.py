@@ -161,6 +161,24 @@ _LATE = (
         "test_workarounds.py::test_values_are_those_of_numpy",
     ),
     Workaround(
+        "halves_read_back",
+        Stage.FLOW,
+        'A number of 16 bits that reductions begin with and arrays in several loops are padded with is refused ("failed to legalize unresolved materialization").',
+        Effect.REFUSED,
+        """
+        def program(x):
+            x = x.astype(jnp.float16)
+            first = x[0, 0]
+
+            def loop(edge):
+                edges = ((edge, edge, 0),) * 2
+                return lax.fori_loop(0, 4, lambda i, c: lax.pad(c, first, edges)[:4, :4], x)
+
+            return lax.reduce(x, first, lax.max, (0, 1)), loop(1), loop(2)
+        """,
+        "test_workarounds.py::test_values_are_those_of_numpy",
+    ),
+    Workaround(
         "ordered_loops",
         Stage.FLOW,
         'A kernel whose results are read by a loop and behind it is refused ("circular dependency").',
