@@ -78,3 +78,17 @@ def test_numbers_of_elements_and_reductions(reduction, agrees):
     with workarounds.without(("one_by_one",)), plugjax.config.override("fallback", "error"):
         for first in (True, False):
             agrees(program, x, y, first, rtol=0, atol=0)
+
+
+def test_steps_that_read_elements_and_reduce(agrees, changes):
+    def program(x, y, places):
+        def step(total, place):
+            half = x.at[place].get(mode="clip") * 0.5
+            return total + half + jnp.tanh((y + total).sum()), half + jnp.tanh((y * 2).sum())
+
+        return lax.scan(step, 0.0, places)
+
+    y = RNG.normal(size=18).astype(np.float32)
+    with workarounds.without(("one_by_one",)), plugjax.config.override("fallback", "error"):
+        agrees(program, TABLE[0], y, PLACES, rtol=1e-5, atol=1e-5)
+    assert changes["gathered_scalars"]

@@ -1,41 +1,52 @@
-"""Numbers that are computed of elements at computed places and of a reduction: ``i = searchsorted(x, 0.0); cond(p, lambda: i, lambda: i + any(y))``.
+"""Numbers that are computed of elements at computed places and of a reduction: ``x[i] * 0.5 + tanh(sum(y))``.
 
-IREE 3.13 fuses what is computed at the end of a reduction into its kernel, and its vectorizer ends the process on an operation without loops that reads elements by their places
-there. The reduction's result is read from behind a barrier.
+IREE 3.13 computes them at the end of the reduction's kernel, by an operation without loops. Its vectorizer makes vectors of the elements that such an operation reads by
+their places: the process ends, or the program is refused ("requires the same type for all operands and results"). The elements are read before the operation.
 """
 
-from plugjax_iree.mlir import (
-    UTIL_BARRIER,
-    Mlir,
-    defining_op,
-    in_all,
-    insert_operand_barrier,
-    name_of,
-    operands,
-)
-from plugjax_iree.mlir.generics import GENERIC, body_of, loops_of
+from plugjax_iree.mlir import Mlir, defining_op, name_of, named, operands, operations
+from plugjax_iree.mlir.generics import GENERIC, Writer, body_of, loops_of
+from plugjax_iree.mlir.kernels import CODE
 
 _ELEMENT = b"tensor.extract"
 
 
 def apply(mlir: Mlir, module: int) -> int:
-    """Insert barriers; returns their number."""
-    count = 0
-    for operation in [o for o in in_all(mlir, module) if _is_number_of_elements(mlir, o)]:
-        for i, value in enumerate(operands(mlir, operation)):
-            origin = defining_op(mlir, value)
-            if origin is not None and name_of(mlir, origin) == GENERIC:
-                insert_operand_barrier(mlir, operation, i, UTIL_BARRIER)
-                count += 1
-    return count
+    """Read elements before operations without loops; returns the number of operations that moved."""
+    kernels = [o for o in operations(mlir, module) if name_of(mlir, o) == CODE]
+    found = [o for kernel in kernels for o in named(mlir, kernel, GENERIC)]
+    return sum(_read_before(mlir, operation) for operation in found)
 
 
-def _is_number_of_elements(mlir: Mlir, operation: int) -> bool:
-    """Whether an operation has no loops and reads elements by their places."""
-    if name_of(mlir, operation) != GENERIC:
-        return False
-    _, body = body_of(mlir, operation)
+def _read_before(mlir: Mlir, operation: int) -> int:
+    arguments, body = body_of(mlir, operation)
     if all(name_of(mlir, inner) != _ELEMENT for inner in body):
-        return False
+        return 0
     loops = loops_of(mlir, operation)
-    return loops is not None and not loops.kinds
+    if loops is None or loops.kinds:
+        return 0
+    writer = Writer(mlir, operation)
+    outside = dict(zip(arguments, operands(mlir, operation), strict=True))
+    moved = _places(mlir, body)
+    for inner in moved:
+        copy = mlir.clone(inner)
+        for i, value in enumerate(operands(mlir, inner)):
+            if value in outside:
+                kind = [mlir.type_of(value)]
+                element = writer.operation(_ELEMENT, kind, [outside[value]], {})
+                mlir.set_operand(copy, i, writer.put(element))
+        mlir.replace(mlir.result(inner, 0), writer.put(copy))
+    for inner in reversed(moved):
+        mlir.destroy(inner)
+    return len(moved)
+
+
+def _places(mlir: Mlir, body: list[int]) -> list[int]:
+    """The operations that read elements, and those that compute their places, in their order."""
+    found = set[int]()
+    for operation in reversed(body):
+        if operation in found or name_of(mlir, operation) == _ELEMENT:
+            found.add(operation)
+            origins = (defining_op(mlir, value) for value in operands(mlir, operation))
+            found.update(origin for origin in origins if origin is not None)
+    return [operation for operation in body if operation in found]

@@ -74,18 +74,6 @@ _LATE = (
         "test_fused_users.py::test_values_are_those_of_numpy",
     ),
     Workaround(
-        "gathered_scalars",
-        Stage.FUSION,
-        "A number that is computed of a reduction and of elements at computed places ends the process.",
-        Effect.CRASH,
-        """
-        def program(x):
-            place = jnp.searchsorted(x[0], jnp.float32(0), method="scan_unrolled")
-            return lax.cond(x[1, 1] == 0, lambda: place, lambda: place + jnp.any(x[2] != 0))
-        """,
-        "test_gathered_rows.py::test_numbers_of_elements_and_reductions",
-    ),
-    Workaround(
         "sliced_fills",
         Stage.FUSION,
         'Some slices of an array that turns out to be of one number are refused ("restricted to workgroup distributed contexts").',
@@ -159,6 +147,18 @@ _LATE = (
             return plugjax.grad(total)(x)
         """,
         "test_workarounds.py::test_values_are_those_of_numpy",
+    ),
+    Workaround(
+        "gathered_scalars",
+        Stage.FLOW,
+        "A number that is computed of a reduction and of elements at computed places ends the process, or is refused.",
+        Effect.CRASH,
+        """
+        def program(x):
+            place = jnp.searchsorted(x[0], jnp.float32(0), method="scan_unrolled")
+            return lax.cond(x[1, 1] == 0, lambda: place, lambda: place + jnp.any(x[2] != 0))
+        """,
+        "test_gathered_rows.py::test_numbers_of_elements_and_reductions",
     ),
     Workaround(
         "halves_read_back",
