@@ -344,6 +344,12 @@ def halves_before_and_in_loops(x, v):
     return lax.reduce(x, last, lax.max, (1,)), loop(1), loop(2)
 
 
+def slices_with_steps_that_take_one_element(x, v):
+    x = x[:2, :3].reshape(1, 2, 1, 3)
+    empty = lax.slice(v, (3,), (3,), (2,))
+    return [jnp.pad(x[:, :, ::2, 2:].reshape(n, m), 1) for n, m in ((1, 2), (2, 1))], empty
+
+
 VALUES = [loops_that_read_one_value, loops_and_branches_read_what_a_loop_gives]
 
 WORKED_AROUND = [
@@ -356,6 +362,7 @@ WORKED_AROUND = [
     (slices_of_what_branches_give_alike, "sliced_fills"),
     *((f, "gathered_slices") for f in GATHERED),
     (kernels_before_and_between_loops, "shared_kernels"),
+    (slices_with_steps_that_take_one_element, "single_steps"),
     (elements_with_and_without_axes, "sliced_numbers"),
     (halves_before_and_in_loops, "halves_read_back"),
     (loops_in_branches_that_begin_with_a_constant, "hidden_sizes"),

@@ -152,6 +152,18 @@ INLINED_AND_STABLEHLO = (
         "test_workaround_table.py::test_right_with_it",
     ),
     Workaround(
+        "single_steps",
+        Stage.STABLEHLO,
+        'Some slices with steps along an axis of which they take one element are refused ("or a rank-reduced version").',
+        Effect.REFUSED,
+        """
+        def program(x):
+            part = x[:2, :3].reshape(1, 2, 1, 3)[:, :, ::2, 2:].reshape(1, 2)
+            return lax.pad(part, 0.0, ((0, 1, 0), (0, 0, 0)))
+        """,
+        "test_workarounds.py::test_values_are_those_of_numpy",
+    ),
+    Workaround(
         "nested_pads",
         Stage.STABLEHLO,
         "Padding of a padded array is joined with it, and loses the places between the elements.",
