@@ -392,6 +392,17 @@ def test_values_behind_barriers_and_loops(function, agrees):
         agrees(function, X, V, **CLOSE)
 
 
+@pytest.mark.parametrize("view", [lambda x: x.reshape(16), lambda x: x.T])
+@pytest.mark.parametrize("compute", [jnp.exp, jnp.sin, lambda x: x.astype(jnp.float16)])
+def test_functions_of_views_and_of_what_they_are_broadcast_to(compute, view, agrees):
+    def program(x):
+        y = view(x)
+        return compute(jnp.broadcast_to(y, (2, *y.shape))).sum(0), compute(y) * 3
+
+    with without(("one_by_one",)), plugjax.config.override("fallback", "error"):
+        agrees(program, X, **CLOSE)
+
+
 @pytest.mark.parametrize("function", UNHARMED, ids=lambda f: f.__name__)
 def test_other_programs_stay_as_they_are(function, changes, agrees):
     agrees(function, X, V, **CLOSE)

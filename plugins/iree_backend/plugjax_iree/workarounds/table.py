@@ -9,7 +9,7 @@ _LATE = (
     Workaround(
         "moved_reshapes",
         Stage.STRUCTURED,
-        'A function of a reshaped array that is computed before a loop and in it is refused ("failed to legalize operation").',
+        'A function of a reshaped array that is computed twice, before a loop and in it or of what the array is broadcast to, ends the process or is refused ("failed to legalize operation").',
         Effect.REFUSED,
         """
         def program(x):
@@ -18,7 +18,8 @@ _LATE = (
             return lax.fori_loop(0, 2, lambda i, c: c + jnp.sin(n.astype("float32")).sum(), y)
         """,
         "test_loops.py::test_what_is_computed_before_a_loop_is_fused",
-        passes="func.func(iree-stablehlo-legalize-control-flow,canonicalize,cse,iree-stablehlo-canonicalize)",
+        passes="func.func(iree-stablehlo-legalize-control-flow,canonicalize,cse,iree-stablehlo-canonicalize),"
+        "iree-stablehlo-to-stablehlo-preprocessing{order-conv-features=true},func.func(cse,iree-stablehlo-canonicalize)",
         place="compile/pipeline.py",
     ),
     Workaround(
