@@ -14,6 +14,7 @@ from plugjax_iree.mlir.reading import (
     shape_of,
     written_type,
 )
+from plugjax_iree.mlir.rewriting import i64s
 
 GENERIC = b"linalg.generic"
 FILL = b"linalg.fill"
@@ -100,24 +101,32 @@ class Writer(Builder):
         """Some of the elements along the last axis of an array."""
         shape = (*shape_of(self._mlir, value)[:-1], size)
         kind = self.array(shape, self._mlir.element_type(self._mlir.type_of(value)))
-        starts, steps = [*[0] * (len(shape) - 1), start], [1] * len(shape)
+        return self.slice(value, kind, [*[0] * (len(shape) - 1), start], shape)
+
+    def slice(
+        self,
+        value: int,
+        kind: int,
+        offsets: Sequence[int],
+        sizes: Sequence[int],
+        computed: Sequence[int] = (),
+    ) -> int:
+        """A slice of an array, of type ``kind`` and without steps; ``computed`` has the offsets that are no numbers."""
         attributes = {
-            b"operandSegmentSizes": "array<i32: 1, 0, 0, 0>",
-            b"static_offsets": f"array<i64: {', '.join(map(str, starts))}>",
-            b"static_sizes": f"array<i64: {', '.join(map(str, shape))}>",
-            b"static_strides": f"array<i64: {', '.join(map(str, steps))}>",
+            b"operandSegmentSizes": f"array<i32: 1, {len(computed)}, 0, 0>",
+            b"static_offsets": i64s(offsets),
+            b"static_sizes": i64s(sizes),
+            b"static_strides": i64s([1] * len(sizes)),
         }
-        return self.put(self.operation(b"tensor.extract_slice", [kind], [value], attributes))
+        values = [value, *computed]
+        return self.put(self.operation(b"tensor.extract_slice", [kind], values, attributes))
 
     def split(self, value: int, shape: Sequence[int]) -> int:
-        """An array whose last axis becomes two."""
+        """An array whose last axis becomes several."""
         kind = self.array(shape, self._mlir.element_type(self._mlir.type_of(value)))
-        last = len(shape) - 2
-        groups = [*(f"[{axis}]" for axis in range(last)), f"[{last}, {last + 1}]"]
-        attributes = {
-            b"reassociation": f"[{', '.join(groups)}]",
-            b"static_output_shape": f"array<i64: {', '.join(map(str, shape))}>",
-        }
+        last = len(shape_of(self._mlir, value)) - 1
+        groups = [*([axis] for axis in range(last)), list(range(last, len(shape)))]
+        attributes = {b"reassociation": str(groups), b"static_output_shape": i64s(shape)}
         return self.put(self.operation(b"tensor.expand_shape", [kind], [value], attributes))
 
     def generic(self, loops: Loops, values: Sequence[int], into: int, body: int) -> int:

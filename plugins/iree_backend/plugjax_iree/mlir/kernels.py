@@ -19,12 +19,16 @@ LOADED = b"iree_tensor_ext.dispatch.tensor.load"
 _STORED = b"iree_tensor_ext.dispatch.tensor.store"
 
 
+def kernels(mlir: Mlir, module: int) -> list[int]:
+    """What kernels are in, before IREE schedules them."""
+    return [o for o in operations(mlir, module) if name_of(mlir, o) == CODE]
+
+
 def in_kernels(mlir: Mlir, module: int, name: bytes) -> list[list[int]]:
     """The operations of a name in each kernel; nothing if the program is for another device."""
     if not is_for_processor(mlir, module):
         return []
-    kernels = [o for o in operations(mlir, module) if name_of(mlir, o) == CODE]
-    return [list(named(mlir, kernel, name)) for kernel in kernels]
+    return [list(named(mlir, kernel, name)) for kernel in kernels(mlir, module)]
 
 
 def alone_in_kernels(mlir: Mlir, module: int) -> list[int]:

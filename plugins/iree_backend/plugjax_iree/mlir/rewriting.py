@@ -59,6 +59,11 @@ def set_parsed_attribute(mlir: Mlir, operation: int, name: bytes, text: str) -> 
     mlir.set_attribute(operation, text_of(name), attribute)
 
 
+def i64s(values: Sequence[int]) -> str:
+    """An attribute that is an array of 64-bit integers, as MLIR writes it."""
+    return f"array<i64: {', '.join(map(str, values))}>" if values else "array<i64>"
+
+
 def write_number(mlir: Mlir, before: int, number: int) -> int:
     """A constant int32, written before an operation."""
     return constant(mlir, before, str(number), "tensor<i32>")

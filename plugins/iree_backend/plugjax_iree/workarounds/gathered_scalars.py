@@ -4,17 +4,16 @@ IREE 3.13 computes them at the end of the reduction's kernel, by an operation wi
 their places: the process ends, or the program is refused ("requires the same type for all operands and results"). The elements are read before the operation.
 """
 
-from plugjax_iree.mlir import Mlir, defining_op, name_of, named, operands, operations
+from plugjax_iree.mlir import Mlir, defining_op, name_of, named, operands
 from plugjax_iree.mlir.generics import GENERIC, Writer, body_of, loops_of
-from plugjax_iree.mlir.kernels import CODE
+from plugjax_iree.mlir.kernels import kernels
 
 _ELEMENT = b"tensor.extract"
 
 
 def apply(mlir: Mlir, module: int) -> int:
     """Read elements before operations without loops; returns the number of operations that moved."""
-    kernels = [o for o in operations(mlir, module) if name_of(mlir, o) == CODE]
-    found = [o for kernel in kernels for o in named(mlir, kernel, GENERIC)]
+    found = [o for kernel in kernels(mlir, module) for o in named(mlir, kernel, GENERIC)]
     return sum(_read_before(mlir, operation) for operation in found)
 
 

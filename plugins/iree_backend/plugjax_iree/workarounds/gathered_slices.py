@@ -5,22 +5,22 @@ builtin.unrealized_conversion_cast"). The elements are read from the whole array
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from plugjax_iree.mlir import (
     Mlir,
     defining_op,
+    i64s,
     in_all,
     name_of,
     numbers,
     operands,
-    operations,
     shape_of,
     written_type,
 )
 from plugjax_iree.mlir.generics import Writer
-from plugjax_iree.mlir.kernels import CODE, LOADED
+from plugjax_iree.mlir.kernels import LOADED, kernels
 
 _EXTRACT = b"tensor.extract"
 _SHAPE = re.compile(r"tensor<((?:\d+x)+)[^\d?]")
@@ -57,8 +57,8 @@ def apply(mlir: Mlir, module: int) -> int:
 
 def _gathers(mlir: Mlir, module: int) -> Iterator[tuple[int, int]]:
     """What reads elements of arrays by their places in kernels, and what loads the arrays."""
-    for kernel in operations(mlir, module):
-        for operation in in_all(mlir, kernel) if name_of(mlir, kernel) == CODE else ():
+    for kernel in kernels(mlir, module):
+        for operation in in_all(mlir, kernel):
             if name_of(mlir, operation) == _EXTRACT:
                 load = defining_op(mlir, mlir.operand(operation, 0))
                 if load is not None and name_of(mlir, load) == LOADED:
@@ -83,9 +83,9 @@ def _read_whole(mlir: Mlir, gather: int, load: int, part: _Slice) -> None:
     writer = Writer(mlir, load)
     attributes = {
         b"operandSegmentSizes": "array<i32: 1, 0, 0, 0, 0>",
-        b"static_offsets": _written([0] * len(part.whole)),
-        b"static_sizes": _written(part.whole),
-        b"static_strides": _written([1] * len(part.whole)),
+        b"static_offsets": i64s([0] * len(part.whole)),
+        b"static_sizes": i64s(part.whole),
+        b"static_strides": i64s([1] * len(part.whole)),
     }
     kind = writer.array(part.whole, element)
     loaded = writer.put(writer.operation(LOADED, [kind], [array], attributes))
@@ -112,7 +112,3 @@ def _read_whole(mlir: Mlir, gather: int, load: int, part: _Slice) -> None:
     read = writer.operation(_EXTRACT, [element], [loaded, *into], {})
     mlir.replace(mlir.result(gather, 0), writer.put(read))
     mlir.destroy(gather)
-
-
-def _written(values: Sequence[int]) -> str:
-    return f"array<i64: {', '.join(map(str, values))}>"

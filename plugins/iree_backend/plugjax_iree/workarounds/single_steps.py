@@ -4,9 +4,7 @@ IREE 3.13 makes a view of the array whose strides are multiplied by the steps. W
 which of them a reshape leaves out ("or a rank-reduced version"). A step that goes nowhere becomes 1.
 """
 
-from collections.abc import Sequence
-
-from plugjax_iree.mlir import Mlir, name_of, numbers, set_parsed_attribute, shape_of, walk
+from plugjax_iree.mlir import Mlir, i64s, name_of, numbers, set_parsed_attribute, shape_of, walk
 
 
 def apply(mlir: Mlir, module: int) -> int:
@@ -26,10 +24,7 @@ def _shorten(mlir: Mlir, slice_: int) -> bool:
         start + size if is_idle else limit
         for start, size, limit, is_idle in zip(starts, sizes, limits, idle, strict=True)
     ]
-    _set(mlir, slice_, b"limit_indices", ends)
-    _set(mlir, slice_, b"strides", [1 if i else n for n, i in zip(strides, idle, strict=True)])
+    steps = [1 if is_idle else n for n, is_idle in zip(strides, idle, strict=True)]
+    set_parsed_attribute(mlir, slice_, b"limit_indices", i64s(ends))
+    set_parsed_attribute(mlir, slice_, b"strides", i64s(steps))
     return True
-
-
-def _set(mlir: Mlir, slice_: int, name: bytes, values: Sequence[int]) -> None:
-    set_parsed_attribute(mlir, slice_, name, f"array<i64: {', '.join(map(str, values))}>")

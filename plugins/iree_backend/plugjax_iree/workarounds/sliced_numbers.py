@@ -26,25 +26,12 @@ def apply(mlir: Mlir, module: int) -> int:
 
 
 def _slice_again(mlir: Mlir, slice_: int, user: int) -> None:
-    array, *starts = operands(mlir, slice_)
+    array, *computed = operands(mlir, slice_)
     expanded = mlir.result(user, 0)
-    rank, whole = len(shape_of(mlir, array)), len(shape_of(mlir, expanded))
+    ones = [1] * len(shape_of(mlir, array))
     writer = Writer(mlir, user)
+    kind = writer.array(ones, mlir.element_type(mlir.type_of(array)))
     offsets = numbers(mlir, slice_, b"static_offsets")
-    ones = f"array<i64: {', '.join(['1'] * rank)}>"
-    attributes = {
-        b"operandSegmentSizes": f"array<i32: 1, {len(starts)}, 0, 0>",
-        b"static_offsets": f"array<i64: {', '.join(map(str, offsets))}>",
-        b"static_sizes": ones,
-        b"static_strides": ones,
-    }
-    kind = writer.array([1] * rank, mlir.element_type(mlir.type_of(array)))
-    element = writer.put(writer.operation(_SLICE, [kind], [array, *starts], attributes))
-    groups = [[axis] for axis in range(rank - 1)] + [list(range(rank - 1, whole))]
-    attributes = {
-        b"reassociation": str(groups),
-        b"static_output_shape": f"array<i64: {', '.join(['1'] * whole)}>",
-    }
-    made = writer.operation(_EXPAND, [mlir.type_of(expanded)], [element], attributes)
-    mlir.replace(expanded, writer.put(made))
+    element = writer.slice(array, kind, offsets, ones, computed)
+    mlir.replace(expanded, writer.split(element, shape_of(mlir, expanded)))
     mlir.destroy(user)
