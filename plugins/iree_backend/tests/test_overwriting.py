@@ -190,6 +190,17 @@ def test_a_part_of_what_is_written_to(name):
     agree(PROGRAMS[name], X, np.int32(3))
 
 
+def test_what_is_gathered_whole_is_written_to():
+    """The gather of all elements is the array, as IREE finds."""
+
+    def program(x, start):
+        whole = lax.dynamic_slice(x, (start, start), x.shape)
+        return whole.at[np.array([2, 0, 1])].min(x, mode="drop"), whole.at[1:].add(x[:-1])
+
+    x = np.random.default_rng(0).normal(size=(2, 3, 4)).astype(np.float32)
+    agree(plugjax.vmap(program), x, np.zeros(2, np.int32))
+
+
 def test_orders_of_integers_leave_them():
     agree(lambda x: (jnp.sort(x), jnp.argsort(x)), np.arange(9, 0, -1, dtype=np.int32))
 

@@ -6,6 +6,7 @@ out where it sees no other use of the value.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -103,9 +104,17 @@ def is_copy(operation: Operation) -> bool:
 
 def root(x: Value) -> Value:
     """The value whose buffer another value may share, through views."""
-    while getattr(x.owner, "name", None) in VIEWS:
+    while getattr(x.owner, "name", None) in VIEWS or _is_slice(x.owner):
         x = x.owner.operands[0]
     return x
+
+
+def _is_slice(operation: Operation) -> bool:
+    """Whether an operation is a gather of one slice, or of as many elements as the array has; IREE may give them without reading."""
+    if getattr(operation, "name", None) != "stablehlo.gather":
+        return False
+    array, found = (math.prod(x.type.shape) for x in (operation.operands[0], operation.result))
+    return found in (array, math.prod(operation.attributes["slice_sizes"]))
 
 
 def is_constant(x: Value) -> bool:
