@@ -201,6 +201,25 @@ def test_what_is_gathered_whole_is_written_to():
     agree(plugjax.vmap(program), x, np.zeros(2, np.int32))
 
 
+SLICES = {
+    "the same element": lambda x, i: x.at[0].add(0, mode="clip"),
+    "the same rows": lambda x, i: (x * 3).at[1:3].mul(1),
+    "rows that move": lambda x, i: update(x, (x + 0)[:3], (i, 0)),
+    "rows at computed places": lambda x, i: update(
+        x * 2, lax.dynamic_slice(x * 2, (i, 0), (2, 5)) * 1, (i + 1, 0)
+    ),
+    "a scatter of rows": lambda x, i: x.at[np.array([2, 0, 1])].set(x[:3] + 0),
+    "a scatter of all": lambda x, i: x.at[np.array([2, 0, 1, 3])].add(x * 1),
+    "in loops": lambda x, i: lax.fori_loop(0, 3, lambda j, x: update(x, (x + 0)[:3], (j, 0)), x),
+}
+
+
+@pytest.mark.parametrize("name", SLICES)
+def test_what_turns_out_to_be_a_slice(name):
+    x = np.arange(20, dtype=np.int32).reshape(4, 5)
+    agree(lambda x, i: SLICES[name](x, i), x, np.int32(1))
+
+
 def test_orders_of_integers_leave_them():
     agree(lambda x: (jnp.sort(x), jnp.argsort(x)), np.arange(9, 0, -1, dtype=np.int32))
 

@@ -88,6 +88,18 @@ _LATE = (
         "test_workarounds.py::test_values_are_those_of_numpy",
     ),
     Workaround(
+        "sliced_updates",
+        Stage.FUSION,
+        "An update by what turns out to be a slice of the updated array reads the slice while it writes, or fails when it runs.",
+        Effect.WRONG,
+        """
+        def program(x):
+            x = jnp.round(x * 8).astype(int)
+            return x.at[np.array([2, 0, 1])].set(x[:3] + 0)
+        """,
+        "test_overwriting.py::test_what_turns_out_to_be_a_slice",
+    ),
+    Workaround(
         "sliced_numbers",
         Stage.FUSION,
         'An element of an array that is computed with, and is an array of more axes besides, is refused ("expected rank to be smaller or equal to the other rank").',
