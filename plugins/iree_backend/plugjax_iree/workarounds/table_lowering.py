@@ -32,7 +32,7 @@ LOWERING = (
             return lax.dynamic_update_slice(x, x[:14], (n,)), x.at[1:].add(x[:-1])
         """,
         "test_overwriting.py::test_a_part_of_what_is_written_to",
-        beside=("updated_values",),
+        beside=("sliced_updates", "updated_values"),
     ),
     Workaround(
         "sliced_places",
