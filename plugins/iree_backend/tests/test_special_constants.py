@@ -6,7 +6,7 @@ import pytest
 import plugjax
 import plugjax.numpy as jnp
 import plugjax.scipy.special
-from plugjax import nn
+from plugjax import lax, nn
 
 SPECIAL = np.array([0, -0.0, np.inf, -np.inf, np.nan, 1, -1, 0.5, 88, -88], np.float32)
 FUNCTIONS = (
@@ -31,3 +31,8 @@ def test_subnormal_constants_are_zeros_throughout():
     with plugjax.default_device("iree"):
         found = plugjax.jit(lambda: jnp.sinc(jnp.array([-9.18e-41, 1e-40, 0.0])))()
     np.testing.assert_array_equal(found, 1.0)
+
+
+def test_remainders_of_constants(agrees):
+    numbers = np.array([2.0, 0.48170236, 3.0], np.float32)
+    agrees(lambda: nn.sigmoid(lax.rem(jnp.asarray(numbers), jnp.zeros(3))), rtol=1e-5, atol=1e-6)

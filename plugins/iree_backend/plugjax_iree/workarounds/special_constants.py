@@ -2,16 +2,27 @@
 
 LLVM folds operations on constants, and its results differ from the processor's: the logistic function of a constant nan is 0.95, since its
 polynomial passes through an integer, and subnormal numbers are not flushed to zero. Behind a barrier a constant is not folded. A single
-infinity needs no barrier: reductions start with it.
+infinity needs no barrier: reductions start with it. A remainder of constants may be nan, and is behind a barrier too.
 """
 
 from collections.abc import Sequence
 
-from plugjax_iree.mlir import Mlir, insert_barrier, name_of, users, walk, words
+from plugjax_iree.mlir import (
+    Mlir,
+    insert_barrier,
+    name_of,
+    operands,
+    users,
+    walk,
+    words,
+    written_type,
+)
+from plugjax_iree.mlir.products import sources
 
 # Exponents of all ones are infinities and nans, those of all zeros subnormal numbers and zeros.
 _EXPONENTS = {8: 0x7C, 16: 0x7C00, 32: 0x7F80_0000, 64: 0x7FF0_0000_0000_0000}
 _BFLOAT16 = 0x7F80
+_BROADCAST = (b"stablehlo.broadcast_in_dim",)
 # Operations that choose or move numbers, and do not compute with them.
 _HARMLESS = (
     b"func.return",
@@ -33,9 +44,21 @@ def apply(mlir: Mlir, module: int) -> int:
         for operation in walk(mlir, module)
         if name_of(mlir, operation) == b"stablehlo.constant" and _is_special(mlir, operation)
     ]
+    found += [operation for operation in walk(mlir, module) if _is_remainder(mlir, operation)]
     for operation in found:
         insert_barrier(mlir, operation, mlir.result(operation, 0))
     return len(found)
+
+
+def _is_remainder(mlir: Mlir, operation: int) -> bool:
+    """Whether an operation is the remainder of floats that are constants."""
+    if name_of(mlir, operation) != b"stablehlo.remainder":
+        return False
+    element = written_type(mlir, mlir.element_type(mlir.type_of(mlir.result(operation, 0))))
+    origins = [list(sources(mlir, v, _BROADCAST)) for v in operands(mlir, operation)]
+    return "f" in element and all(
+        found and name_of(mlir, found[-1]) == b"stablehlo.constant" for found in origins
+    )
 
 
 def _is_special(mlir: Mlir, constant: int) -> bool:
