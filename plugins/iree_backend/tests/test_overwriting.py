@@ -220,6 +220,17 @@ def test_what_turns_out_to_be_a_slice(name):
     agree(lambda x, i: SLICES[name](x, i), x, np.int32(1))
 
 
+def test_a_slice_of_what_a_branch_gives():
+    def program(x, n):
+        def step(_, x):
+            rows = lax.cond(n > 0, lambda: x, lambda: x * 2)[:3]
+            return update(x, rows, (n, 0))
+
+        return lax.fori_loop(0, 2, step, x)
+
+    agree(program, np.arange(20, dtype=np.float32).reshape(4, 5), np.int32(1))
+
+
 def test_orders_of_integers_leave_them():
     agree(lambda x: (jnp.sort(x), jnp.argsort(x)), np.arange(9, 0, -1, dtype=np.int32))
 

@@ -1,6 +1,7 @@
 """Updates by a slice of the updated array: ``x.at[1:].add(x[:-1])``.
 
-IREE 3.13 updates in place, and reads the slice while it writes. So the slice is copied first.
+IREE 3.13 updates in place, and reads the slice while it writes. So the slice is copied first, and what a branch or a loop gives, which may be
+the array. What the compiler finds to be a slice is copied by `sliced_updates`.
 """
 
 from __future__ import annotations

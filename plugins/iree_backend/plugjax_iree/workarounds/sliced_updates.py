@@ -60,14 +60,7 @@ def _copied(mlir: Mlir, before: int, array: int) -> int:
     """A choice between an array and itself behind a barrier, which the compiler cannot decide."""
     writer = Writer(mlir, before)
     flag, kind = writer.type("i1"), mlir.type_of(array)
-    known = writer.put(
-        writer.operation(
-            b"arith.constant",
-            [writer.array((), flag)],
-            [],
-            {b"value": "dense<true> : tensor<i1>"},
-        )
-    )
+    known = writer.number("dense<true>", writer.array((), flag))
     chosen = writer.before(UTIL_BARRIER, [mlir.type_of(known)], [known])
     again = writer.before(UTIL_BARRIER, [kind], [array])
     into = writer.put(writer.operation(b"tensor.empty", [kind], [], {}))

@@ -8,6 +8,7 @@ infinity needs no barrier: reductions start with it. A remainder of constants ma
 from collections.abc import Sequence
 
 from plugjax_iree.mlir import (
+    MOVES,
     Mlir,
     insert_barrier,
     name_of,
@@ -22,7 +23,6 @@ from plugjax_iree.mlir.products import sources
 # Exponents of all ones are infinities and nans, those of all zeros subnormal numbers and zeros.
 _EXPONENTS = {8: 0x7C, 16: 0x7C00, 32: 0x7F80_0000, 64: 0x7FF0_0000_0000_0000}
 _BFLOAT16 = 0x7F80
-_BROADCAST = (b"stablehlo.broadcast_in_dim",)
 # Operations that choose or move numbers, and do not compute with them.
 _HARMLESS = (
     b"func.return",
@@ -39,23 +39,21 @@ _HARMLESS = (
 
 def apply(mlir: Mlir, module: int) -> int:
     """Insert barriers behind such constants; returns their number."""
+    tests = {b"stablehlo.constant": _is_special, b"stablehlo.remainder": _is_of_constants}
     found = [
         operation
         for operation in walk(mlir, module)
-        if name_of(mlir, operation) == b"stablehlo.constant" and _is_special(mlir, operation)
+        if (test := tests.get(name_of(mlir, operation))) and test(mlir, operation)
     ]
-    found += [operation for operation in walk(mlir, module) if _is_remainder(mlir, operation)]
     for operation in found:
         insert_barrier(mlir, operation, mlir.result(operation, 0))
     return len(found)
 
 
-def _is_remainder(mlir: Mlir, operation: int) -> bool:
-    """Whether an operation is the remainder of floats that are constants."""
-    if name_of(mlir, operation) != b"stablehlo.remainder":
-        return False
-    element = written_type(mlir, mlir.element_type(mlir.type_of(mlir.result(operation, 0))))
-    origins = [list(sources(mlir, v, _BROADCAST)) for v in operands(mlir, operation)]
+def _is_of_constants(mlir: Mlir, remainder: int) -> bool:
+    """Whether a remainder is one of floats that are constants."""
+    element = written_type(mlir, mlir.element_type(mlir.type_of(mlir.result(remainder, 0))))
+    origins = [list(sources(mlir, value, MOVES)) for value in operands(mlir, remainder)]
     return "f" in element and all(
         found and name_of(mlir, found[-1]) == b"stablehlo.constant" for found in origins
     )

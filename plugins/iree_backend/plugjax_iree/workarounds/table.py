@@ -90,7 +90,7 @@ _LATE = (
     Workaround(
         "sliced_updates",
         Stage.FUSION,
-        "An update by what turns out to be a slice of the updated array reads the slice while it writes, or fails when it runs.",
+        "An update by what turns out to be the updated array, or a slice of it, reads the array while it writes, or fails when it runs.",
         Effect.WRONG,
         """
         def program(x):

@@ -23,16 +23,19 @@ LOWERING = (
     Workaround(
         "overlapping_updates",
         Stage.LOWERING,
-        "An update by a slice of its own target reads the slice while it writes.",
+        "An update by a slice of its own target, or of what a branch gives, reads the slice while it writes.",
         Effect.WRONG,
         """
         def program(x):
-            x = x.reshape(16)
-            n = x[0].astype(int) + 2
-            return lax.dynamic_update_slice(x, x[:14], (n,)), x.at[1:].add(x[:-1])
+            n = (x[0, 0] < 99).astype(int)
+
+            def step(_, x):
+                rows = lax.cond(n > 0, lambda: x, lambda: x * 2)[:3]
+                return lax.dynamic_update_slice(x, rows, (n, 0))
+
+            return lax.fori_loop(0, 2, step, x)
         """,
-        "test_overwriting.py::test_a_part_of_what_is_written_to",
-        beside=("sliced_updates", "updated_values"),
+        "test_overwriting.py::test_a_slice_of_what_a_branch_gives",
     ),
     Workaround(
         "sliced_places",
