@@ -140,7 +140,8 @@ def _mulhi64(ctx: EqnContext, x: Value, y: Value, out: ShapedArray) -> Value:
 
 
 @rules.define(lowering, lax.integer_pow_p)
-def _integer_pow(ctx: EqnContext, x: Value, *, y: int) -> Value:
+def integer_pow(ctx: EqnContext, x: Value, *, y: int) -> Value:
+    """``x ** y`` by repeated squares; of a negative power the reciprocal is taken last, as in JAX."""
     (aval,) = ctx.avals_in
 
     def multiply(a: Value, b: Value) -> Value:

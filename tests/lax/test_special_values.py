@@ -136,6 +136,73 @@ def test_angles_of_complex_numbers(backend):
     np.testing.assert_allclose(angle, expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_quotients_and_reciprocals_of_complex_numbers(dtype, backend):
+    large = float(np.finfo(dtype).max) / 512
+    parts = [0.0, 1.5, -3.0, large / 2, -large, 1 / large, np.inf, -np.inf]
+    z = np.array([complex(x, y) for x in parts for y in parts], dtype)
+    # NumPy's quotient by two infinite parts is nan, JAX's is 0.
+    z = z[~(np.isinf(z.real) & np.isinf(z.imag))]
+    with plugjax.enable_x64(dtype == "complex128"), jax.enable_x64(dtype == "complex128"):
+        for function in (lambda z: z**-1, lambda z: 1 / z, lambda z: (2 - 1j) / z):
+            expected = np.asarray(jax.jit(function)(z))
+            with plugjax.default_device(backend):
+                found = np.asarray(plugjax.jit(function)(z))
+            for x, y in ((found.real, expected.real), (found.imag, expected.imag)):
+                np.testing.assert_allclose(x[z != 0], y[z != 0], rtol=1e-6)
+            assert not np.isfinite(found[z == 0]).any()
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_complex_functions_that_are_made_of_exponentials(dtype, backend):
+    parts = [0.0, 0.5, -3.0, 80.0, -200.0, 1e5, -1e30]
+    x = np.array([complex(a, b) for a in parts for b in parts[:5]], dtype)
+    base = np.array([complex(a, b) for a in [1.5, -3.0, 1e30, 1e-30] for b in parts], dtype)
+    with plugjax.enable_x64(dtype == "complex128"), jax.enable_x64(dtype == "complex128"):
+        for name, args in (("logistic", (x,)), ("pow", (base, np.full_like(base, 0.3 - 0.2j)))):
+            expected = np.asarray(jax.jit(getattr(jax.lax, name))(*args))
+            with plugjax.default_device(backend):
+                found = np.asarray(plugjax.jit(getattr(lax, name))(*args))
+            np.testing.assert_allclose(found, expected, rtol=3e-5, err_msg=name)
+
+
+NEAR_ZERO = {
+    "asin": np.arcsin, "asinh": np.arcsinh, "atan": np.arctan, "atanh": np.arctanh, "erf": scipy.special.erf, "expm1": np.expm1,
+    "log1p": np.log1p, "sin": np.sin, "sinh": np.sinh, "tan": np.tan, "tanh": np.tanh,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_functions_of_small_numbers(dtype, backend):
+    powers = np.linspace(-300 if dtype == "float64" else -36, -0.01, 200)
+    x = np.concatenate([10.0**powers, -(10.0**powers)]).astype(dtype)
+    with plugjax.enable_x64(dtype == "float64"), plugjax.default_device(backend):
+        found = plugjax.jit(lambda x: [getattr(lax, name)(x) for name in NEAR_ZERO])(x)
+    for (name, exact), y in zip(NEAR_ZERO.items(), found, strict=True):
+        expected = exact(x.astype(np.float64))
+        np.testing.assert_allclose(y, expected, rtol=8 * np.finfo(dtype).eps, err_msg=name)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32", "float64"])
+def test_digamma_near_its_poles(dtype, backend):
+    apart = 10.0 ** np.linspace(-30, -9 if dtype == "float64" else -0.4, 60)
+    x = np.concatenate([pole + side * apart for pole in (0, -1, -2, -7) for side in (1, -1)])
+    x = x.astype(getattr(ml_dtypes, dtype, dtype))
+    with plugjax.enable_x64(dtype == "float64"), plugjax.default_device(backend):
+        y = np.asarray(plugjax.jit(lax.digamma)(x)).astype(np.float64)
+    wide = x.astype(np.float64)
+    pole = np.round(wide)
+    is_pole = (pole <= 0) & (wide == pole)
+    assert np.isnan(y[is_pole]).all()
+    wide, pole, y = wide[~is_pole], pole[~is_pole], y[~is_pole]
+    # Between the poles SciPy's values have all digits of float32.
+    expected = scipy.special.digamma(wide)
+    near = np.abs(wide - pole) < 1e-8
+    expected[near] = -1 / (wide - pole)[near] + scipy.special.digamma(1 - pole[near])
+    eps = float(ml_dtypes.finfo(x.dtype).eps)
+    np.testing.assert_allclose(y, expected, rtol=8 * eps, atol=16 * eps)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "complex64"])
 def test_a_product_of_zeros_and_infinities_is_nan(dtype, backend):
     """For one term of a sum too, and whichever factor is a row or a column."""

@@ -26,10 +26,11 @@ from plugjax.extend.dtypes import FLOAT32, FLOAT64
 from plugjax.extend.rules import RuleSet, lowering
 from plugjax.extend.transforms import stage
 from plugjax.lax import arithmetic, exponential, trigonometric
+from plugjax.stablehlo.arithmetic import integer_pow
 from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.elementwise import elementwise, stretched
 from plugjax.stablehlo.mlir import Value
-from plugjax_iree.lowering import small_logarithms
+from plugjax_iree.lowering import small_numbers
 from plugjax_iree.lowering.hardware import has_float64
 
 rules = RuleSet(__name__)
@@ -76,18 +77,6 @@ def _turn(x: Real, narrow: np.dtype) -> Parts:
     return cosine, sine
 
 
-def _less_one(x: Real, narrow: np.dtype) -> Real:
-    """``exp(x) - 1``; IREE's of float64 is 0 for small numbers, that of float32 is not."""
-    near = lax.convert_element_type(lax.expm1(lax.convert_element_type(x, narrow)), x.dtype)
-    return lax.select(lax.lt(lax.abs(x), _number(x, 0.5)), near, lax.expm1(x))
-
-
-def _log_one_more(x: Real, narrow: np.dtype) -> Real:
-    """``log(1 + x)``, likewise."""
-    near = lax.convert_element_type(lax.log1p(lax.convert_element_type(x, narrow)), x.dtype)
-    return lax.select(lax.lt(lax.abs(x), _number(x, 0.5)), near, lax.log1p(x))
-
-
 def _magnitude(a: Real, b: Real) -> Real:
     """Without overflow."""
     a, b = lax.abs(a), lax.abs(b)
@@ -119,7 +108,7 @@ def _expm1(a: Real, b: Real, narrow: np.dtype) -> Parts:
     real, imag = _exp(a, b, narrow)
     cosine, _ = _turn(b, narrow)
     _, half = _turn(b * 0.5, narrow)
-    near = _less_one(a, narrow) * cosine - 2.0 * half * half
+    near = lax.expm1(a) * cosine - 2.0 * half * half
     small = lax.lt(lax.abs(a), _number(a, 1))
     return lax.select(small, near, real - 1.0), imag
 
@@ -138,7 +127,7 @@ def _log(a: Real, b: Real, narrow: np.dtype) -> Parts:
 
 def _log1p(a: Real, b: Real, narrow: np.dtype) -> Parts:
     far, angle = _log(1.0 + a, b, narrow)
-    near = 0.5 * _log_one_more(a * (2.0 + a) + b * b, narrow)
+    near = 0.5 * lax.log1p(a * (2.0 + a) + b * b)
     small = lax.bitwise_and(lax.gt(a, _number(a, -0.5)), lax.lt(lax.abs(a), _number(a, 1)))
     small = lax.bitwise_and(small, lax.lt(lax.abs(b), _number(b, 1)))
     return lax.select(small, near, far), angle
@@ -161,7 +150,7 @@ def _hyperbolic(a: Real, b: Real, narrow: np.dtype) -> tuple[Real, Real, Real, R
     cosine, sine = _turn(b, narrow)
     size = lax.abs(a)
     half = lax.exp(size * 0.5)
-    up, down = _less_one(size, narrow), _less_one(lax.neg(size), narrow)
+    up, down = lax.expm1(size), lax.expm1(lax.neg(size))
     beyond = lax.gt(size, _number(size, _LARGE))
     cosh, sinh = (up + down) * 0.5 + 1.0, (up - down) * 0.5
 
@@ -194,7 +183,7 @@ def _sinh(a: Real, b: Real, narrow: np.dtype) -> Parts:
 def _tanh(a: Real, b: Real, narrow: np.dtype) -> Parts:
     cosine, sine = _turn(b, narrow)
     size = lax.abs(a)
-    down = _less_one(-2.0 * size, narrow)
+    down = lax.expm1(-2.0 * size)
     # sinh 2a / (cosh 2a + cos 2b) and sin 2b / (cosh 2a + cos 2b), both multiplied by 2 exp(-2a).
     decay = down + 1.0
     below = down * down + 4.0 * decay * cosine * cosine
@@ -213,7 +202,7 @@ def _tanh(a: Real, b: Real, narrow: np.dtype) -> Parts:
 def _atanh(a: Real, b: Real, narrow: np.dtype) -> Parts:
     size = lax.abs(a)
     far = 1.0 - size
-    real = 0.25 * _log_one_more(4.0 * size / (far * far + b * b), narrow)
+    real = 0.25 * lax.log1p(4.0 * size / (far * far + b * b))
     imag = 0.5 * lax.atan2(2.0 * b, far * (1.0 + size) - b * b)
     unbounded = lax.bitwise_or(_infinite(a), _infinite(b))
     real = _where(unbounded, 0.0, real)
@@ -267,6 +256,22 @@ def _div(a: Real, b: Real, c: Real, d: Real, narrow: np.dtype) -> Parts:
         for whole, part, inner in ((a, real, x * c + y * d), (b, imag, y * c - x * d))
     )
     return real, imag
+
+
+def _logistic(a: Real, b: Real, narrow: np.dtype) -> Parts:
+    """``1 / (1 + exp(-z))``, or ``exp(z) / (1 + exp(z))`` to the left of the imaginary axis: no exponential overflows."""
+    left = lax.lt(a, _number(a, 0))
+    real, imag = _exp(lax.neg(lax.abs(a)), lax.select(left, b, lax.neg(b)), narrow)
+    above = (_where(left, real, lax.full_like(a, 1.0)), _where(left, imag, lax.full_like(b, 0.0)))
+    return _div(*above, 1.0 + real, imag, narrow)
+
+
+def _power(a: Real, b: Real, c: Real, d: Real, narrow: np.dtype) -> Parts:
+    """``exp(y log x)``; the power 0 of all numbers is 1."""
+    length, angle = _log(a, b, narrow)
+    real, imag = _exp(c * length - d * angle, d * length + c * angle, narrow)
+    none = lax.bitwise_and(lax.eq(c, _number(c, 0)), lax.eq(d, _number(d, 0)))
+    return _where(none, 1.0, real), _where(none, 0.0, imag)
 
 
 def _finite(x: Real, y: Real) -> Any:
@@ -357,15 +362,26 @@ def _define(
 
 _define(arithmetic.abs_p, _abs, "stablehlo.abs")
 _define(exponential.exp_p, _exp, "stablehlo.exponential")
-_define(exponential.expm1_p, _expm1, "stablehlo.exponential_minus_one")
+_define(
+    exponential.expm1_p,
+    _expm1,
+    "stablehlo.exponential_minus_one",
+    small_numbers.real("stablehlo.exponential_minus_one", small_numbers.expm1, on_vulkan=False),
+)
 _define(
     exponential.log1p_p,
     _log1p,
     "stablehlo.log_plus_one",
-    small_logarithms.real("stablehlo.log_plus_one", small_logarithms.log1p),
+    small_numbers.real("stablehlo.log_plus_one", small_numbers.log1p),
 )
 _define(exponential.sqrt_p, _sqrt, "stablehlo.sqrt")
-_define(trigonometric.sinh_p, _sinh, "chlo.sinh")
+_define(exponential.logistic_p, _logistic, "stablehlo.logistic")
+_define(
+    trigonometric.sinh_p,
+    _sinh,
+    "chlo.sinh",
+    small_numbers.real("chlo.sinh", small_numbers.sinh, on_vulkan=False),
+)
 _define(trigonometric.cosh_p, _cosh, "chlo.cosh")
 _define(trigonometric.tanh_p, _tanh, "stablehlo.tanh")
 
@@ -373,7 +389,7 @@ _define(
     trigonometric.atanh_p,
     _atanh,
     "chlo.atanh",
-    small_logarithms.real("chlo.atanh", small_logarithms.atanh),
+    small_numbers.real("chlo.atanh", small_numbers.atanh),
 )
 
 
@@ -406,7 +422,7 @@ _define_corrected(
     trigonometric.asinh_p,
     "chlo.asinh",
     _asinh_far,
-    small_logarithms.real("chlo.asinh", small_logarithms.asinh),
+    small_numbers.real("chlo.asinh", small_numbers.asinh),
 )
 _define_corrected(trigonometric.acosh_p, "chlo.acosh", _acosh_far)
 
@@ -416,9 +432,24 @@ _quotient = elementwise("stablehlo.divide")
 @rules.define(lowering, arithmetic.div_p, platform="iree")
 def _div_rule(ctx: EqnContext, *operands: Value) -> Value:
     (out,) = ctx.avals_out
-    if out.dtype != np.complex64:
+    if out.dtype.kind != "c":
         return _quotient(ctx, *operands)
     return _computed(ctx, _div, out, stretched(ctx, operands))
+
+
+@rules.define(lowering, arithmetic.integer_pow_p, platform="iree")
+def _integer_pow_rule(ctx: EqnContext, x: Value, *, y: int) -> Value:
+    (out,) = ctx.avals_out
+    if out.dtype.kind != "c" or y >= 0:
+        return integer_pow(ctx, x, y=y)
+    operands = [ctx.constant(1, out), integer_pow(ctx, x, y=-y)]
+    return _computed(ctx, _div, out, operands)
+
+
+def power(ctx: EqnContext, x: Value, y: Value) -> Value:
+    """The lowering of a power of a complex number."""
+    (out,) = ctx.avals_out
+    return _computed(ctx, _power, out, stretched(ctx, (x, y)))
 
 
 exp2, log = on_complex(_exp2), on_complex(_log)

@@ -63,7 +63,7 @@ def _exp2(w: Wide, x: Value) -> Value:
     return w.op("exponential", w.op("multiply", x, w.number(math.log(2))))
 
 
-define_wide(rules, pow_p, "stablehlo.power", _power)
+define_wide(rules, pow_p, "stablehlo.power", _power, on_complex=complex.power)
 define_wide(rules, cbrt_p, "stablehlo.cbrt", _cube_root)
 
 

@@ -29,9 +29,7 @@ from plugjax.stablehlo.gather_scatter import along_last_axis, windows_inside
 from plugjax.stablehlo.mlir import Value
 from plugjax.stablehlo.reducers import MAXIMUM, SUM, Reducer
 from plugjax.stablehlo.reduction import reduce
-from plugjax_iree.workarounds.copies import opaque
 from plugjax_iree.workarounds.overlapping_updates import apart
-from plugjax_iree.workarounds.switch import is_on
 from plugjax_iree.workarounds.updated_values import to_update
 
 
@@ -230,9 +228,6 @@ class Scatter:
             return places, mlir.value("stablehlo.select", given_aval, [mask, given, neutral])
         # No update leaves an element as it is. So these repeat the last valid update, which stays the
         # last one; if there is none, they write the first row's own elements.
-        if is_on("sliced_places"):
-            # IREE 3.13 fuses what computes the places and the slice of them below into the scatter, and does not end.
-            places = opaque(places)
         counts = self.aval(count, dtype=INT32)
         numbers = mlir.value("stablehlo.iota", counts, [], {"iota_dimension": mlir.i64(0)})
         none = mlir.constant(np.int32(-1), counts.shape)

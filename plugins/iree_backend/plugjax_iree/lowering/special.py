@@ -1,4 +1,4 @@
-"""``erf_inv`` with the bits of XLA, on which ``random.normal`` rests; ``digamma`` at its pole 0; and ``erf`` near 0.
+"""``erf_inv`` with the bits of XLA, on which ``random.normal`` rests; ``digamma`` near its poles; and ``erf`` near 0.
 
 IREE's own expansion of ``chlo.erf_inv`` differs from XLA's in 1.95 % of the arguments that ``random.normal`` uses, by up to
 2 ulp, because LLVM decides by itself where to contract a product and a sum. Here every fused step is spelled out in float64,
@@ -26,6 +26,8 @@ from plugjax.stablehlo.comparison import compare
 from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.mlir import Value
 from plugjax_iree.lowering.hardware import has_float64
+from plugjax_iree.lowering.trigonometric import tangent
+from plugjax_iree.lowering.wide import Wide, define_wide
 
 rules = RuleSet(__name__)
 
@@ -159,24 +161,24 @@ def _erf_inv(ctx: EqnContext, x: Value) -> Value:
     return mlir.value("stablehlo.convert", aval, [narrow])
 
 
-# digamma(x) = -1/x - gamma + O(x)
-_NEAR_THE_POLE = 1e-9
+def _digamma(w: Wide, x: Value) -> Value:
+    """By reflection below 1/2; the poles are nan.
+
+    IREE's own reflection takes sine and cosine in float32: near poles up to twice the value is lost.
+    """
+    left = w.is_("LT", x, w.number(0.5))
+    right = mlir.value(
+        "chlo.digamma", w.aval, [w.where(left, w.op("subtract", w.number(1.0), x), x)]
+    )
+    beyond = w.op("subtract", x, w.op("round_nearest_even", x))
+    angle = w.op("multiply", beyond, w.number(math.pi))
+    cotangent = w.op("divide", w.number(math.pi), tangent(w, angle))
+    reflected = w.op("subtract", right, cotangent)
+    reflected = w.where(w.is_("EQ", beyond, w.number(0.0)), w.nan(), reflected)
+    return w.where(left, reflected, right)
 
 
-@rules.define(lowering, digamma_p, platform="iree")
-def _digamma(ctx: EqnContext, x: Value) -> Value:
-    # At the pole 0 IREE's expansion gives -inf, where XLA gives nan, and near it the values of one side are wrong.
-    (aval,) = ctx.avals_out
-    found = mlir.value("chlo.digamma", aval, [x])
-    one = ctx.constant(1, aval)
-    pole = mlir.value("stablehlo.negate", aval, [mlir.value("stablehlo.divide", aval, [one, x])])
-    pole = mlir.value("stablehlo.subtract", aval, [pole, ctx.constant(np.euler_gamma, aval)])
-    magnitude = mlir.value("stablehlo.abs", aval, [x])
-    near = compare("LT", aval, magnitude, ctx.constant(_NEAR_THE_POLE, aval))
-    found = mlir.value("stablehlo.select", aval, [near, pole, found])
-    at_zero = compare("EQ", aval, x, ctx.constant(0, aval))
-    return mlir.value("stablehlo.select", aval, [at_zero, ctx.constant(np.nan, aval), found])
-
+define_wide(rules, digamma_p, "chlo.digamma", _digamma)
 
 _ERF_SLOPE = 2 / math.sqrt(math.pi)
 

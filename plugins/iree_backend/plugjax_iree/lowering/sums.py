@@ -1,6 +1,6 @@
 """Sums in blocks, and of narrow floats in float32.
 
-IREE 3.13 adds in the order of memory, in the operand's type: the sum of 2**25 ones is 2**24, and 1024 float16 may be off by a hundredth.
+IREE 3.13 adds in the order of memory, in the operand's type: the sum of 2**24 numbers 1.1 errs by 0.5 %, and 1024 float16 may be off by a hundredth.
 So long sums are done in stages. Each adds up to `LONGEST` elements, or fewer where they do not lie side by side, as then no vector
 instruction adds several of them at a time.
 """

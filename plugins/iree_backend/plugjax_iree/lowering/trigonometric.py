@@ -141,6 +141,11 @@ def _define(
         return convert(y, ShapedArray(aval.shape, FLOAT32), aval.dtype)
 
 
+def tangent(w: Wide, x: Value) -> Value:
+    """The tangent."""
+    return w.op("tan", x) if w.aval.dtype == FLOAT64 else _Angle(w.ctx, x, w.aval).tan()
+
+
 _define(lax.sin_p, stablehlo.sin, complex.sin, _Angle.sin)
 _define(lax.cos_p, stablehlo.cos, complex.cos, _Angle.cos)
 _define(lax.tan_p, elementwise("stablehlo.tan"), complex.tan, _Angle.tan)

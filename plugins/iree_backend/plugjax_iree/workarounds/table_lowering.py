@@ -38,22 +38,6 @@ LOWERING = (
         "test_overwriting.py::test_a_slice_of_what_a_branch_gives",
     ),
     Workaround(
-        "sliced_places",
-        Stage.LOWERING,
-        "What computes the places of two scatters is fused into one of them, along with the slice that takes one place, and the compiler does not end.",
-        Effect.SLOW,
-        """
-        def program(x):
-            places = x[:3, :2].astype(int)
-            return (
-                x.at[places[:, 0], places[:, 1]].set(2.0),
-                x.at[places[:, 0], places[:, 1]].max(0.0),
-            )
-        """,
-        "test_workarounds.py::test_scatters_to_places_that_are_computed",
-        place="lowering/scattering.py",
-    ),
-    Workaround(
         "whole_updates",
         Stage.LOWERING,
         "An update of a whole array is replaced by the new value itself, and the next update writes into that.",
@@ -162,11 +146,11 @@ LOWERING = (
     Workaround(
         "long_sums",
         Stage.LOWERING,
-        "Sums are added in the order of memory: the sum of 2**25 ones is 2**24.",
+        "Sums are added in the order of memory, a few side by side: that of 2**24 numbers 1.1 errs by 0.5 %.",
         Effect.WRONG,
         """
         def program(x):
-            return jnp.sum(jnp.zeros((1 << 25, 1)) + x[:1, :1] * 0 + 1)
+            return jnp.sum(jnp.zeros(1 << 24) + x[0, 0] * 0 + 1.1)
         """,
         "tests/lax/test_long_sums.py::test_long_sums",
         place="lowering/sums.py",
@@ -304,17 +288,18 @@ LOWERING = (
     Workaround(
         "convolution_products",
         Stage.LOWERING,
-        "Convolutions are slow: a third of the speed of matrix products, and a thirtieth if an image is 7 or 14 elements wide.",
+        "Convolutions are slow on processors without AVX-512: a third of the speed of matrix products, and less than a tenth if an image is 7 or 14 elements wide.",
         Effect.SLOW,
         """
         def program(x):
-            images, kernel = jnp.tile(x, (32, 14, 14, 16))[:, :, :14], jnp.tile(x, (3, 3, 16, 16))
+            images, kernel = jnp.tile(x, (8, 14, 14, 32))[:, :, :14], jnp.tile(x, (3, 3, 32, 32))
             return lax.conv_general_dilated(
                 images, kernel, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
             )
         """,
         "test_products.py::test_large_convolutions",
         place="lowering/convolution_products.py",
+        options=(("iree-llvmcpu-target-cpu", "haswell"),),
     ),
     Workaround(
         "sums_of_rows",
@@ -369,7 +354,7 @@ LOWERING = (
             return jnp.log1p(x * 1e-8), jnp.arcsinh(x * 1e-8), jnp.arctanh(x * 1e-8)
         """,
         "test_vulkan.py::test_functions_of_large_and_small_numbers",
-        place="lowering/small_logarithms.py",
+        place="lowering/small_numbers.py",
         because="because it is seen on Vulkan devices only",
     ),
     Workaround(
@@ -499,9 +484,23 @@ LOWERING = (
         place="lowering/trigonometric.py",
     ),
     Workaround(
+        "small_numbers",
+        Stage.LOWERING,
+        "Functions of float64 numbers that are small against 1 lose digits to a 1 that is added or subtracted: `expm1(1e-300)` is 0. So do log1p, sinh, asinh and atanh.",
+        Effect.WRONG,
+        """
+        def program(x):
+            with plugjax.enable_x64():
+                y = jnp.abs(x).astype(float) * 1e-300
+                return jnp.expm1(y) * 1e300, jnp.log1p(y) * 1e300, jnp.sinh(y) * 1e300
+        """,
+        "tests/lax/test_special_values.py::test_functions_of_small_numbers",
+        place="lowering/small_numbers.py",
+    ),
+    Workaround(
         "special_functions",
         Stage.LOWERING,
-        "The digamma function of 0 is -inf instead of nan; the error function of numbers below 7e-37 is 0, and its inverse differs from XLA's in the last places.",
+        "The digamma function of 0 is -inf instead of nan, and that of -1e-8 is half of what it is; the error function of numbers below 7e-37 is 0, and its inverse differs from XLA's in the last places.",
         Effect.WRONG,
         """
         def program(x):

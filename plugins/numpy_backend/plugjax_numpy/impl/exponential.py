@@ -52,10 +52,8 @@ def _rsqrt(x: Value) -> Value:
 
 @rules.define(impl, lax.logistic_p)
 def _logistic(x: Value) -> Value:
-    if x.dtype.kind == "c":
-        return np.divide(x.dtype.type(1), np.add(x.dtype.type(1), np.exp(np.negative(x))))
     # Take exp only of values up to 0: large |x| gives 0 or 1 without overflow.
-    one = x.dtype.type(1)
-    small = np.exp(np.negative(np.absolute(x)))
+    one, left = x.dtype.type(1), np.less(x.real, 0)
+    small = np.exp(np.where(left, x, np.negative(x)))
     positive = np.divide(one, np.add(one, small))
-    return np.where(np.less(x, x.dtype.type(0)), np.multiply(small, positive), positive)
+    return np.where(left, np.multiply(small, positive), positive)

@@ -56,8 +56,13 @@ def _lgamma(x: Value) -> Value:
 
 @rules.define(impl, lax.digamma_p)
 def _digamma(x: Value) -> Value:
-    # At 0 SciPy gives the limit from one side.
-    return np.where(x == 0, x.dtype.type(np.nan), by_scipy("psi", x))[()]
+    # SciPy's values to the left of 0 lose digits towards the poles; at 0 it gives the limit from one side.
+    wide = np.asarray(x, np.float64)
+    left, beyond = np.less(wide, 0), wide - np.round(wide)
+    right = scipy_special().psi(np.where(left, 1 - wide, wide))
+    found = np.where(left, right - np.pi / np.tan(np.pi * beyond), right)
+    is_pole = (beyond == 0) & (wide <= 0)
+    return np.where(is_pole, np.nan, found).astype(x.dtype)[()]
 
 
 @rules.define(impl, lax.zeta_p)
