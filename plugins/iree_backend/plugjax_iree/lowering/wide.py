@@ -98,7 +98,7 @@ def define_wide(
     formula: Formula,
     *,
     up_to: Any = FLOAT64,
-    on_complex: Callable[[EqnContext, Value], Value] | None = None,
+    on_complex: Callable[..., Value] | None = None,
 ) -> None:
     """Lower an elementwise primitive on real numbers by a formula, in float64 where there is one.
 
