@@ -220,6 +220,16 @@ def test_what_turns_out_to_be_a_slice(name):
     agree(lambda x, i: SLICES[name](x, i), x, np.int32(1))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+def test_what_turns_out_to_be_filled(dtype):
+    def program(x, i):
+        filled = jnp.abs(jnp.sum(jnp.broadcast_to(x, (0, *x.shape)), 0)) + 2
+        columns = filled.at[:, jnp.stack([i] * 5)].add(1, mode="clip")
+        return columns, lax.cumsum(filled, 1), update(filled.T, x.T[:2], (1, i))
+
+    agree(program, np.arange(10).reshape(5, 2).astype(dtype), np.int32(1))
+
+
 def test_a_slice_of_what_a_branch_gives():
     def program(x, n):
         def step(_, x):

@@ -14,10 +14,19 @@ from plugjax_iree.mlir.reading import (
     shape_of,
     written_type,
 )
-from plugjax_iree.mlir.rewriting import i64s
+from plugjax_iree.mlir.rewriting import UTIL_BARRIER, i64s
 
 GENERIC = b"linalg.generic"
 FILL = b"linalg.fill"
+# The elements of the first operand in their order, maybe in its buffer.
+VIEWS = (
+    UTIL_BARRIER,
+    b"flow.tensor.clone",
+    b"iree_tensor_ext.compute_barrier.end",
+    b"iree_tensor_ext.compute_barrier.start",
+    b"tensor.collapse_shape",
+    b"tensor.expand_shape",
+)
 PARALLEL, REDUCTION = "parallel", "reduction"
 _KINDS = re.compile(f"{PARALLEL}|{REDUCTION}")
 _MAPS = re.compile(r"-> \(([^)]*)\)>")
@@ -144,6 +153,24 @@ class Writer(Builder):
         kind = self._mlir.type_of(into)
         made = self.operation(GENERIC, [kind], [*values, into], attributes, [body])
         return self.put(made)
+
+    def copied(self, array: int) -> int:
+        """A choice between an array and itself behind a barrier, which the compiler cannot decide: a buffer of its own."""
+        flag, kind = self.type("i1"), self._mlir.type_of(array)
+        known = self.number("dense<true>", self.array((), flag))
+        chosen, again = (
+            self.before(UTIL_BARRIER, [self._mlir.type_of(value)], [value])
+            for value in (known, array)
+        )
+        into = self.put(self.operation(b"tensor.empty", [kind], [], {}))
+        element = self._mlir.element_type(kind)
+        body = self.block([flag, element, element, element])
+        arguments = self.arguments(body, 3)
+        self.into = body
+        self.append(b"linalg.yield", [], self.append(b"arith.select", [element], arguments))
+        axes = tuple(range(len(shape_of(self._mlir, array))))
+        loops = Loops((PARALLEL,) * len(axes), ((), axes, axes, axes))
+        return self.generic(loops, [chosen, array, again], into, body)
 
     def copy(self, operations: Sequence[int], known: dict[int, int]) -> None:
         """Append copies of operations; ``known`` has a new value for old ones, and gets those of their results."""

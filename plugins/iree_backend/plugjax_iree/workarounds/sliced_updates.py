@@ -14,17 +14,11 @@ from plugjax_iree.mlir import (
     named,
     shape_of,
 )
-from plugjax_iree.mlir.generics import PARALLEL, Loops, Writer
+from plugjax_iree.mlir.generics import VIEWS, Writer
 
 # Their first operands are the updates. The last operand of a scatter is what it updates, and the second one of an insertion.
 _INSERT, _SCATTER = b"tensor.insert_slice", b"iree_linalg_ext.scatter"
 _SLICE = b"tensor.extract_slice"
-_VIEWS = (
-    UTIL_BARRIER,
-    b"flow.tensor.clone",
-    b"tensor.collapse_shape",
-    b"tensor.expand_shape",
-)
 
 
 def apply(mlir: Mlir, module: int) -> int:
@@ -41,7 +35,7 @@ def _copy_update(mlir: Mlir, operation: int) -> bool:
     if unknown or array != _origin(mlir, mlir.operand(operation, place))[0]:
         return False
     if not is_slice:
-        mlir.set_operand(operation, 0, _copied(mlir, operation, update))
+        mlir.set_operand(operation, 0, Writer(mlir, operation).copied(update))
     insert_operand_barrier(mlir, operation, 0, UTIL_BARRIER)
     return True
 
@@ -50,25 +44,7 @@ def _origin(mlir: Mlir, value: int) -> tuple[int, bool]:
     """The value that another one is a view of, and whether it is a slice of that."""
     operation = defining_op(mlir, value)
     name = b"" if operation is None else name_of(mlir, operation)
-    if operation is None or name not in (*_VIEWS, _SLICE):
+    if operation is None or name not in (*VIEWS, _SLICE):
         return value, False
     origin, is_slice = _origin(mlir, mlir.operand(operation, 0))
     return origin, is_slice or name == _SLICE
-
-
-def _copied(mlir: Mlir, before: int, array: int) -> int:
-    """A choice between an array and itself behind a barrier, which the compiler cannot decide."""
-    writer = Writer(mlir, before)
-    flag, kind = writer.type("i1"), mlir.type_of(array)
-    known = writer.number("dense<true>", writer.array((), flag))
-    chosen = writer.before(UTIL_BARRIER, [mlir.type_of(known)], [known])
-    again = writer.before(UTIL_BARRIER, [kind], [array])
-    into = writer.put(writer.operation(b"tensor.empty", [kind], [], {}))
-    element = mlir.element_type(kind)
-    body = writer.block([flag, element, element, element])
-    arguments = writer.arguments(body, 3)
-    writer.into = body
-    writer.append(b"linalg.yield", [], writer.append(b"arith.select", [element], arguments))
-    axes = tuple(range(len(shape_of(mlir, array))))
-    loops = Loops((PARALLEL,) * len(axes), ((), axes, axes, axes))
-    return writer.generic(loops, [chosen, array, again], into, body)

@@ -100,6 +100,18 @@ _LATE = (
         "test_overwriting.py::test_what_turns_out_to_be_a_slice",
     ),
     Workaround(
+        "updated_fills",
+        Stage.FUSION,
+        "Two arrays that turn out to be filled with the same number are one, which is updated in place while it is read as the other.",
+        Effect.WRONG,
+        """
+        def program(x):
+            y = jnp.abs(jnp.sum(jnp.broadcast_to(x[:, :2], (0, 4, 2)), 0)) + 0.5
+            return y.at[:, (x[0] * 0).astype(int)].add(1.0, mode="clip"), lax.cumsum(y, 1)
+        """,
+        "test_overwriting.py::test_what_turns_out_to_be_filled",
+    ),
+    Workaround(
         "sliced_numbers",
         Stage.FUSION,
         'An element of an array that is computed with, and is an array of more axes besides, is refused ("expected rank to be smaller or equal to the other rank").',
