@@ -184,34 +184,38 @@ class _Scan:
         fixed = [*consts, *xs]
         stacks = [self.ctx.constant(0, _stack(a, self.length)) for a in self.y_avals]
         operands = [mlir.constant(np.int32(0)), *fixed, *carry, *stacks]
-        first_carry = 1 + len(fixed)
-        first_stack = first_carry + len(carry)
+        first_stack = len(fixed) + len(carry)
         looped = self.length - self.length % unroll
 
         def condition(*args: Value) -> list[Value]:
             return [compare("LT", _COUNTER, args[0], mlir.size(looped, INT32))]
 
-        def advance(*args: Value) -> list[Value]:
-            index, inner_fixed = args[0], args[1:first_carry]
+        def advance(index: Value, *args: Value) -> list[Value]:
+            """One step; the arguments are those of the loop without the counter."""
+            inner_fixed, inner_carry = args[: len(fixed)], args[len(fixed) : first_stack]
             inner_consts, inner_xs = inner_fixed[: len(consts)], inner_fixed[len(consts) :]
             position = self.position(index)
-            inner_carry, ys = self.step(
-                inner_consts, args[first_carry:first_stack], self.sliced(inner_xs, position)
-            )
+            inner_carry, ys = self.step(inner_consts, inner_carry, self.sliced(inner_xs, position))
             filled = self.stored(args[first_stack:], ys, position)
-            one = mlir.constant(np.int32(1))
-            following = mlir.value("stablehlo.add", _COUNTER, [index, one])
-            return [following, *inner_fixed, *inner_carry, *filled]
+            return [*inner_fixed, *inner_carry, *filled]
 
-        def body(*args: Value) -> Sequence[Value]:
-            for _ in range(unroll):
-                args = tuple(advance(*args))
-            return args
+        def body(first: Value, *args: Value) -> Sequence[Value]:
+            # One sum for each counter: compilers see how many steps the loop has.
+            for step in range(unroll):
+                args = tuple(advance(_later(first, step), *args))
+            return [_later(first, unroll), *args]
 
-        results = tuple(self.write([x.type for x in operands], operands, condition, body))
-        for _ in range(0 if unroll == 1 else self.length - looped):
-            results = tuple(advance(*results))
-        return list(results[first_carry:])
+        _, *results = self.write([x.type for x in operands], operands, condition, body)
+        for index in range(looped, self.length) if unroll > 1 else ():
+            results = advance(mlir.constant(np.int32(index)), *results)
+        return results[len(fixed) :]
+
+
+def _later(index: Value, steps: int) -> Value:
+    """The counter some steps later."""
+    if not steps:
+        return index
+    return mlir.value("stablehlo.add", _COUNTER, [index, mlir.constant(np.int32(steps))])
 
 
 def _row(aval: ShapedArray) -> ShapedArray:

@@ -88,6 +88,19 @@ def test_branches_that_do_not_read_what_the_condition_reads(agrees):
     )
 
 
+@pytest.mark.parametrize("length", [6, 7])
+def test_steps_at_a_time_that_pass_on_a_row_of_zeros(length, agrees, changes):
+    """The row is the same for all steps, as IREE finds, and the carry has no other value after the first step."""
+
+    def program(x):
+        rows = jnp.zeros((length, x.size)) + jnp.sum(jnp.broadcast_to(x, (0, x.size)))
+        step = lambda c, row: ((c[0] + jnp.cumsum(c[1]), row), None)  # noqa: E731
+        return lax.scan(step, (x, x * 2), rows, unroll=2)[0]
+
+    agrees(program, X, rtol=1e-6, atol=1e-6)
+    assert "one_by_one" not in changes
+
+
 @pytest.mark.parametrize("given", ["%t", "%s"], ids=["one carry", "two carries"])
 def test_loops_with_carries_that_the_body_does_not_read(given, compiled):
     """The logarithm is moved out of the loop, which becomes one that tests at its end; the body does not read %l, nor %e if that becomes %s."""

@@ -1,6 +1,6 @@
 """Updates of what turns out to be an array of one number: ``y = jnp.sum(x[:0], 0) + 0.5; y.at[0].add(1), jnp.cumsum(y.T, 1)``.
 
-IREE 3.13 takes two arrays of as many bytes for one if it fills them with the same number, whatever their shapes are, and updates the one in place
+IREE 3.13 takes two arrays of as many bytes for one if it fills them with the same number, of whichever shapes, and updates the one in place
 while the other is read. The update gets a copy. What is such an array from the beginning is copied by `updated_values`.
 """
 
