@@ -192,10 +192,12 @@ class _Scan:
 
         def advance(index: Value, *args: Value) -> list[Value]:
             """One step; the arguments are those of the loop without the counter."""
-            inner_fixed, inner_carry = args[: len(fixed)], args[len(fixed) : first_stack]
+            inner_fixed = args[: len(fixed)]
             inner_consts, inner_xs = inner_fixed[: len(consts)], inner_fixed[len(consts) :]
             position = self.position(index)
-            inner_carry, ys = self.step(inner_consts, inner_carry, self.sliced(inner_xs, position))
+            inner_carry, ys = self.step(
+                inner_consts, args[len(fixed) : first_stack], self.sliced(inner_xs, position)
+            )
             filled = self.stored(args[first_stack:], ys, position)
             return [*inner_fixed, *inner_carry, *filled]
 

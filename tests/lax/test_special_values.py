@@ -166,6 +166,21 @@ def test_complex_functions_that_are_made_of_exponentials(dtype, backend):
             np.testing.assert_allclose(found, expected, rtol=3e-5, err_msg=name)
 
 
+ARCS = {
+    "acos": np.arccos, "acosh": np.arccosh, "asin": np.arcsin, "asinh": np.arcsinh, "atan": np.arctan, "atanh": np.arctanh,
+}  # fmt: skip
+
+
+def test_inverse_functions_of_complex128(backend):
+    parts = [0.0, 1e-12, -1e-5, 0.3, -1.0, 1 + 1e-9, -30.0, 1e20]
+    z = np.array([complex(x, y) for x in parts for y in parts if abs(x + 1j * y) != 1])
+    with plugjax.enable_x64(True), plugjax.default_device(backend):
+        found = plugjax.jit(lambda z: [getattr(lax, name)(z) for name in ARCS])(z)
+    for (name, exact), y in zip(ARCS.items(), map(np.asarray, found), strict=True):
+        np.testing.assert_allclose(y.real, exact(z).real, rtol=1e-13, err_msg=name)
+        np.testing.assert_allclose(y.imag, exact(z).imag, rtol=1e-13, err_msg=name)
+
+
 NEAR_ZERO = {
     "asin": np.arcsin, "asinh": np.arcsinh, "atan": np.arctan, "atanh": np.arctanh, "erf": scipy.special.erf, "expm1": np.expm1,
     "log1p": np.log1p, "sin": np.sin, "sinh": np.sinh, "tan": np.tan, "tanh": np.tanh,
@@ -181,6 +196,13 @@ def test_functions_of_small_numbers(dtype, backend):
     for (name, exact), y in zip(NEAR_ZERO.items(), found, strict=True):
         expected = exact(x.astype(np.float64))
         np.testing.assert_allclose(y, expected, rtol=8 * np.finfo(dtype).eps, err_msg=name)
+
+
+def test_acosh_near_its_zero(backend):
+    x = 1 + 10.0 ** np.linspace(-15, 1, 100)
+    with plugjax.enable_x64(True), plugjax.default_device(backend):
+        found = plugjax.jit(lax.acosh)(x)
+    np.testing.assert_allclose(found, np.arccosh(x), rtol=4e-15)
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float32", "float64"])

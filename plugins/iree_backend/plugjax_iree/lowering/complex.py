@@ -7,7 +7,7 @@ arguments are reduced with all digits. On Vulkan, which has no float64, it is co
 
 Reference:
     ISO/IEC 9899:2011 (C11), annex G.6 (special values).
-    W. Kahan, "Branch cuts for complex elementary functions", 1987 (tangents).
+    W. Kahan, "Branch cuts for complex elementary functions", 1987 (tangents, and inverse functions of complex128).
 """
 
 from __future__ import annotations
@@ -304,10 +304,41 @@ def _acosh_far(a: Real, b: Real) -> Parts:
     return lax.abs(a), _copysign(_diagonal(a, _EIGHTH), b)
 
 
-def _corrected(far: Callable[[Real, Real], Parts]) -> Formula:
-    """The second number, which IREE computes, except where both parts of the operand are infinite."""
+def _around(a: Real, b: Real, narrow: np.dtype) -> tuple[Parts, Parts]:
+    """The square roots of ``1 - z`` and ``1 + z``."""
+    return _sqrt(1.0 - a, lax.neg(b), narrow), _sqrt(1.0 + a, b, narrow)
+
+
+def _asin_near(a: Real, b: Real, narrow: np.dtype) -> Parts:
+    below, above = _around(a, b, narrow)
+    real = lax.atan2(a, below[0] * above[0] - below[1] * above[1])
+    return real, lax.asinh(below[0] * above[1] - below[1] * above[0])
+
+
+def _acos_near(a: Real, b: Real, narrow: np.dtype) -> Parts:
+    below, above = _around(a, b, narrow)
+    imag = lax.asinh(above[0] * below[1] - above[1] * below[0])
+    return 2.0 * lax.atan2(below[0], above[0]), imag
+
+
+def _acosh_near(a: Real, b: Real, narrow: np.dtype) -> Parts:
+    left, right = _sqrt(a - 1.0, b, narrow), _sqrt(a + 1.0, b, narrow)
+    real = lax.asinh(left[0] * right[0] + left[1] * right[1])
+    return real, 2.0 * lax.atan2(left[1], right[0])
+
+
+def _asinh_near(a: Real, b: Real, narrow: np.dtype) -> Parts:
+    real, imag = _asin_near(lax.neg(b), a, narrow)
+    return imag, lax.neg(real)
+
+
+def _corrected(far: Callable[[Real, Real], Parts], near: Formula) -> Formula:
+    """The second number, which IREE computes, except where both parts of the operand are infinite; of finite complex128 numbers the formula ``near``."""
 
     def formula(a: Real, b: Real, x: Real, y: Real, narrow: np.dtype) -> Parts:
+        if narrow == FLOAT64:
+            exact = near(a, b, narrow)
+            x, y = (lax.select(_finite(a, b), *two) for two in zip(exact, (x, y), strict=True))
         both = lax.bitwise_and(_infinite(a), _infinite(b))
         real, imag = far(a, b)
         return lax.select(both, real, x), lax.select(both, imag, y)
@@ -394,10 +425,10 @@ _define(
 
 
 def corrected(
-    operation: str, far: Callable[[Real, Real], Parts]
+    operation: str, far: Callable[[Real, Real], Parts], near: Formula
 ) -> Callable[[EqnContext, Value], Value]:
     """The lowering of a function of a complex number that IREE computes, where not both parts are infinite."""
-    general, formula = elementwise(operation), _corrected(far)
+    general, formula = elementwise(operation), _corrected(far, near)
 
     def lower(ctx: EqnContext, x: Value) -> Value:
         return _computed(ctx, formula, ctx.avals_in[0], [x, general(ctx, x)])
@@ -409,9 +440,10 @@ def _define_corrected(
     primitive: Primitive,
     operation: str,
     far: Callable[[Real, Real], Parts],
-    real: Callable[..., Value] | None = None,
+    near: Formula,
+    real: Callable[..., Value],
 ) -> None:
-    general, plane = real or elementwise(operation), corrected(operation, far)
+    general, plane = real, corrected(operation, far, near)
 
     @rules.define(lowering, primitive, platform="iree")
     def rule(ctx: EqnContext, x: Value, **params: Any) -> Value:
@@ -422,9 +454,16 @@ _define_corrected(
     trigonometric.asinh_p,
     "chlo.asinh",
     _asinh_far,
+    _asinh_near,
     small_numbers.real("chlo.asinh", small_numbers.asinh),
 )
-_define_corrected(trigonometric.acosh_p, "chlo.acosh", _acosh_far)
+_define_corrected(
+    trigonometric.acosh_p,
+    "chlo.acosh",
+    _acosh_far,
+    _acosh_near,
+    small_numbers.real("chlo.acosh", small_numbers.acosh, on_vulkan=False),
+)
 
 _quotient = elementwise("stablehlo.divide")
 
@@ -455,4 +494,5 @@ def power(ctx: EqnContext, x: Value, y: Value) -> Value:
 exp2, log = on_complex(_exp2), on_complex(_log)
 sin, cos, tan = on_complex(_turned(_sinh)), on_complex(_cos), on_complex(_turned(_tanh))
 atan = on_complex(_turned(_atanh))
-asin, acos = corrected("chlo.asin", _asin_far), corrected("chlo.acos", _acos_far)
+asin = corrected("chlo.asin", _asin_far, _asin_near)
+acos = corrected("chlo.acos", _acos_far, _acos_near)

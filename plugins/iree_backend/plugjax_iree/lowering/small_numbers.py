@@ -67,6 +67,14 @@ def asinh(w: Wide, x: Value) -> Value:
     return w.negated_where(w.is_negative(x), found)
 
 
+def acosh(w: Wide, x: Value) -> Value:
+    """The inverse hyperbolic cosine."""
+    above = w.op("subtract", x, w.number(1.0))
+    root = w.op("multiply", w.op("sqrt", above), w.op("sqrt", w.op("add", x, w.number(1.0))))
+    far = w.op("add", w.op("log", x), w.number(math.log(2)))
+    return w.where(w.is_("GT", x, w.number(1e8)), far, log1p(w, w.op("add", above, root)))
+
+
 def atanh(w: Wide, x: Value) -> Value:
     """The inverse hyperbolic tangent."""
     size = w.op("abs", x)

@@ -486,7 +486,7 @@ LOWERING = (
     Workaround(
         "small_numbers",
         Stage.LOWERING,
-        "Functions of float64 numbers that are small against 1 lose digits to a 1 that is added or subtracted: `expm1(1e-300)` is 0. So do log1p, sinh, asinh and atanh.",
+        "Functions of float64 numbers that are small against 1 lose digits to a 1 that is added or subtracted: `expm1(1e-300)` is 0. So do log1p, sinh, asinh and atanh, and acosh of numbers near 1.",
         Effect.WRONG,
         """
         def program(x):
