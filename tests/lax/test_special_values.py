@@ -225,6 +225,23 @@ def test_digamma_near_its_poles(dtype, backend):
     np.testing.assert_allclose(y, expected, rtol=8 * eps, atol=16 * eps)
 
 
+def test_zeta_and_polygamma_of_negative_numbers(backend):
+    orders, places = (2.0, 3.0, 5.0), (0.3, 4.0, -1e-3, -0.25, -1.5, -3.75, -2.0)
+    s, q = (v.ravel().astype(np.float32) for v in np.meshgrid(orders, places))
+    with plugjax.default_device(backend):
+        zeta, polygamma = map(
+            np.asarray, plugjax.jit(lambda s, q: (lax.zeta(s, q), lax.polygamma(s - 1, q)))(s, q)
+        )
+        trigamma = plugjax.jit(plugjax.vmap(plugjax.grad(lax.digamma)))(q)
+    expected = scipy.special.zeta(s.astype(np.float64), q.astype(np.float64))
+    at_pole = q == -2
+    np.testing.assert_allclose(zeta[~at_pole], expected[~at_pole], rtol=1e-5)
+    factor = (-1) ** s * scipy.special.factorial(s - 1)
+    np.testing.assert_allclose(polygamma[~at_pole], (factor * expected)[~at_pole], rtol=1e-5)
+    np.testing.assert_allclose(trigamma[s == 2], polygamma[s == 2], rtol=1e-5)
+    assert not np.isfinite(zeta[at_pole]).any()
+
+
 @pytest.mark.parametrize("dtype", ["float32", "complex64"])
 def test_a_product_of_zeros_and_infinities_is_nan(dtype, backend):
     """For one term of a sum too, and whichever factor is a row or a column."""

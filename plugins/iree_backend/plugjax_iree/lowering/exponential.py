@@ -24,8 +24,8 @@ from plugjax_iree.lowering.wide import Wide, computed_wide, define_wide
 rules = RuleSet(__name__)
 
 
-def _power(w: Wide, x: Value, y: Value) -> Value:
-    """As IEEE 754 defines ``pow``."""
+def power(w: Wide, x: Value, y: Value) -> Value:
+    """``x ** y`` as IEEE 754 defines ``pow``."""
     zero, one, half = w.number(0.0), w.number(1.0), w.number(0.5)
     magnitude = w.op("abs", x)
     power = w.op("exponential", w.op("multiply", y, w.op("log", magnitude)))
@@ -63,7 +63,7 @@ def _exp2(w: Wide, x: Value) -> Value:
     return w.op("exponential", w.op("multiply", x, w.number(math.log(2))))
 
 
-define_wide(rules, pow_p, "stablehlo.power", _power, on_complex=complex.power)
+define_wide(rules, pow_p, "stablehlo.power", power, on_complex=complex.power)
 define_wide(rules, cbrt_p, "stablehlo.cbrt", _cube_root)
 
 

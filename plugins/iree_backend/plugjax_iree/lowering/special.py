@@ -1,4 +1,4 @@
-"""``erf_inv`` with the bits of XLA, on which ``random.normal`` rests; ``digamma`` near its poles; and ``erf`` near 0.
+"""Special functions: ``erf_inv`` with the bits of XLA, on which ``random.normal`` rests; ``digamma``, ``zeta``, ``polygamma`` and ``erf`` near poles and zeros.
 
 IREE's own expansion of ``chlo.erf_inv`` differs from XLA's in 1.95 % of the arguments that ``random.normal`` uses, by up to
 2 ulp, because LLVM decides by itself where to contract a product and a sum. Here every fused step is spelled out in float64,
@@ -20,11 +20,12 @@ import numpy as np
 
 from plugjax.extend.core import ShapedArray
 from plugjax.extend.rules import RuleSet, lowering
-from plugjax.lax.special import digamma_p, erf_inv_p, erf_p
+from plugjax.lax.special import digamma_p, erf_inv_p, erf_p, polygamma_p, zeta_p
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.comparison import compare
 from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.mlir import Value
+from plugjax_iree.lowering.exponential import power
 from plugjax_iree.lowering.hardware import has_float64
 from plugjax_iree.lowering.trigonometric import tangent
 from plugjax_iree.lowering.wide import Wide, define_wide
@@ -179,6 +180,63 @@ def _digamma(w: Wide, x: Value) -> Value:
 
 
 define_wide(rules, digamma_p, "chlo.digamma", _digamma)
+
+# The Bernoulli numbers B(2), B(4), ..., as the Euler-Maclaurin formula has them: divided by (2k)!.
+_BERNOULLI = [
+    number / math.factorial(2 * k)
+    for k, number in enumerate(
+        [1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510], 1
+    )
+]
+_STEPS = 16
+
+
+def _zeta(w: Wide, x: Value, q: Value) -> Value:
+    """Hurwitz' zeta function, by some terms and the Euler-Maclaurin formula for the others.
+
+    IREE's own has no powers of negative numbers: of negative ``q`` it is nan.
+    """
+    zero, one, exponent = w.number(0.0), w.number(1.0), w.op("negate", x)
+    place, last = q, power(w, q, exponent)
+    total = last
+    for _ in range(_STEPS - 1):
+        place = w.op("add", place, one)
+        last = power(w, place, exponent)
+        total = w.op("add", total, last)
+    rest = w.op("divide", w.op("multiply", place, last), w.op("subtract", x, one))
+    rest = w.op("subtract", rest, w.op("multiply", last, w.number(0.5)))
+    factor, square = (
+        w.op("divide", w.op("multiply", x, last), place),
+        w.op("multiply", place, place),
+    )
+    for k, number in enumerate(_BERNOULLI):
+        rest = w.op("add", rest, w.op("multiply", w.number(number), factor))
+        below, above = (w.op("add", x, w.number(2.0 * k + i)) for i in (1, 2))
+        factor = w.op("divide", w.op("multiply", w.op("multiply", factor, below), above), square)
+    found = w.op("add", total, w.where(w.is_("EQ", last, zero), zero, rest))
+    # Negative numbers have whole powers alone; at poles those that are not even have two signs.
+    halved, left = w.op("multiply", x, w.number(0.5)), w.is_("LE", q, zero)
+    even, pole = w.is_("EQ", w.op("floor", halved), halved), w.is_("EQ", w.op("floor", q), q)
+    broken = w.is_("NE", w.op("floor", x), x)
+    found = w.where(w.both(left, pole), w.where(even, w.number(math.inf), w.nan()), found)
+    found = w.where(w.either(w.both(left, broken), w.is_("LT", x, one)), w.nan(), found)
+    return w.where(w.is_("EQ", x, one), w.number(math.inf), found)
+
+
+def _polygamma(w: Wide, m: Value, x: Value) -> Value:
+    """``(-1)**(m + 1) m! zeta(m + 1, x)``."""
+    zero, one = w.number(0.0), w.number(1.0)
+    following, halved = w.op("add", m, one), w.op("multiply", m, w.number(0.5))
+    factorial = w.op("exponential", mlir.value("chlo.lgamma", w.aval, [following]))
+    found = w.op("multiply", factorial, _zeta(w, following, x))
+    found = w.negated_where(w.is_("EQ", w.op("floor", halved), halved), found)
+    found = w.where(w.is_("EQ", m, zero), _digamma(w, x), found)
+    broken = w.either(w.is_("LT", m, zero), w.is_("NE", w.op("floor", m), m))
+    return w.where(broken, w.nan(), found)
+
+
+define_wide(rules, zeta_p, "chlo.zeta", _zeta)
+define_wide(rules, polygamma_p, "chlo.polygamma", _polygamma)
 
 _ERF_SLOPE = 2 / math.sqrt(math.pi)
 

@@ -500,7 +500,7 @@ LOWERING = (
     Workaround(
         "special_functions",
         Stage.LOWERING,
-        "The digamma function of 0 is -inf instead of nan, and that of -1e-8 is half of what it is; the error function of numbers below 7e-37 is 0, and its inverse differs from XLA's in the last places.",
+        "The digamma function of 0 is -inf instead of nan, and that of -1e-8 is half of what it is; `zeta` and `polygamma` of negative numbers are nan; the error function of numbers below 7e-37 is 0, and its inverse differs from XLA's in the last places.",
         Effect.WRONG,
         """
         def program(x):
