@@ -67,6 +67,25 @@ def test_compiled_programs_give_the_values_of_numpy(device, function):
         np.testing.assert_allclose(np.asarray(ours), expected, rtol=2e-5, atol=2e-6)
 
 
+REPEATED = {
+    "less its maximum": lambda x: x - jnp.max(x, 0),
+    "softmax": lambda x: plugjax.nn.softmax(x, 0),
+    "columns of unit length": lambda x: x / jnp.linalg.norm(x, axis=0),
+    "rows": lambda x: jnp.broadcast_to(jnp.exp(jnp.sum(x, 0)), (3, x.shape[1])),
+    "tables": lambda x: jnp.broadcast_to(jnp.sum(x.reshape(x.shape[1], -1, 5), 1), (2, x.shape[1], 5)),
+    "products": lambda x: (x @ x.T)[None] * jnp.arange(1.0, 4.0)[:, None, None],
+    "products with a row": lambda x: x.T - (x[0] @ x.T)[None],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", [(40, 50), (10, 100), (65, 65)], ids=str)
+@pytest.mark.parametrize("name", REPEATED)
+def test_reductions_that_are_repeated(device, name, shape):
+    x = np.random.default_rng(0).normal(size=shape).astype(np.float32)
+    expected = on_numpy(REPEATED[name], x)
+    np.testing.assert_allclose(plugjax.jit(REPEATED[name])(x), expected, rtol=2e-4, atol=2e-5)
+
+
 def test_values_travel_both_ways(device):
     x = plugjax.device_put(np.arange(1000, dtype=np.float32), device)
     there = plugjax.device_put(x + 1, "numpy")
