@@ -67,6 +67,18 @@ def test_compiled_programs_give_the_values_of_numpy(device, function):
         np.testing.assert_allclose(np.asarray(ours), expected, rtol=2e-5, atol=2e-6)
 
 
+@pytest.mark.parametrize("size", [31, 32, 33, 64, 67, 96, 128])
+def test_sorts(device, size):
+    x = np.random.default_rng(0).normal(size=(3, size)).astype(np.float32)
+    with plugjax.config.override("fallback", "error"):
+        least, order, most = plugjax.jit(
+            lambda x: (jnp.sort(x, 1), jnp.argsort(x, 1), plugjax.lax.top_k(x, 2)[0])
+        )(x)
+    np.testing.assert_array_equal(least, np.sort(x, 1))
+    np.testing.assert_array_equal(order, np.argsort(x, 1))
+    np.testing.assert_array_equal(most, np.sort(x, 1)[:, :-3:-1])
+
+
 REPEATED = {
     "less its maximum": lambda x: x - jnp.max(x, 0),
     "softmax": lambda x: plugjax.nn.softmax(x, 0),

@@ -31,7 +31,9 @@ from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.conversion import convert
 from plugjax.stablehlo.host_call import fallback_policy, kernel_call
 from plugjax.stablehlo.mlir import Value
+from plugjax_iree.lowering.hardware import on_processor
 from plugjax_iree.workarounds.copies import copied
+from plugjax_iree.workarounds.switch import is_on
 
 rules = RuleSet(__name__)
 
@@ -188,9 +190,17 @@ class _Rows:
         return mlir.value("stablehlo.transpose", out, [found], {"permutation": mlir.i64s(back)})
 
 
+# On Vulkan IREE 3.13 refuses to sort so many elements more than a multiple of 32, or crashes.
+_VULKAN_UNIT, _VULKAN_FEWEST = 32, 4
+
+
 def _few(ctx: EqnContext, rows: _Rows, keys: Sequence[Key]) -> Value:
     """The order of the keys by IREE's sort."""
-    places = rows.aval(INT32)
+    size, over = rows.size, rows.size % _VULKAN_UNIT
+    if not on_processor(ctx) and size > over < _VULKAN_FEWEST and is_on("vulkan_sorts"):
+        size += _VULKAN_FEWEST - over
+        keys = [_lengthened(x, aval, size) for x, aval in keys]
+    places = ShapedArray((rows.count, size), INT32)
     iota = mlir.value("stablehlo.iota", places, [], {"iota_dimension": mlir.i64(1)})
     full = [(copied(ctx, key), aval) for key, aval in (*keys, (iota, places))]
     attributes = {"dimension": mlir.i64(1), "is_stable": mlir.boolean(False)}
@@ -203,33 +213,38 @@ def _few(ctx: EqnContext, rows: _Rows, keys: Sequence[Key]) -> Value:
 
     elements = [mlir.type_of(aval) for aval in scalars for _ in range(2)]
     mlir.fill_region(sort.regions[0], elements, less)
-    return sort.results[len(full) - 1]
+    return _shortened(sort.results[len(full) - 1], rows)
+
+
+def _lengthened(x: Value, aval: ShapedArray, size: int) -> Key:
+    """Rows of keys that go on after every element: no key is greater, and of equal ones the place decides."""
+    out = ShapedArray((aval.shape[0], size), aval.dtype)
+    greatest = mlir.constant(np.asarray(np.iinfo(aval.dtype).max, aval.dtype))
+    attributes = {
+        "edge_padding_low": mlir.i64s([0, 0]),
+        "edge_padding_high": mlir.i64s([0, size - aval.shape[1]]),
+        "interior_padding": mlir.i64s([0, 0]),
+    }
+    return mlir.value("stablehlo.pad", out, [x, greatest], attributes), out
+
+
+def _shortened(order: Value, rows: _Rows) -> Value:
+    found = rows.aval(INT32)
+    return mlir.static_slice(order, found, [0, 0], found.shape)
 
 
 class _Network:
     """A bitonic sorting network over rows, as a loop whose body is one layer."""
 
     def __init__(self, rows: _Rows) -> None:
-        self.rows, self.size = rows.count, rows.size
-        self.padded = 1 << (self.size - 1).bit_length()
+        self.of, self.rows = rows, rows.count
+        self.padded = 1 << (rows.size - 1).bit_length()
         self.places = ShapedArray((self.rows, self.padded), INT32)
 
     def order(self, keys: Sequence[Key]) -> Value:
         """For each place in sorted rows, where its element comes from."""
-        order = self._order([self._padded(x, aval) for x, aval in keys])
-        found = ShapedArray((self.rows, self.size), INT32)
-        return mlir.static_slice(order, found, [0, 0], [self.rows, self.size])
-
-    def _padded(self, x: Value, aval: ShapedArray) -> Key:
-        out = ShapedArray((self.rows, self.padded), aval.dtype)
-        greatest = mlir.constant(np.asarray(np.iinfo(aval.dtype).max, aval.dtype))
-        attributes = {
-            "edge_padding_low": mlir.i64s([0, 0]),
-            "edge_padding_high": mlir.i64s([0, self.padded - self.size]),
-            "interior_padding": mlir.i64s([0, 0]),
-        }
-        # After every element: no key is greater, and of equal ones the place decides.
-        return mlir.value("stablehlo.pad", out, [x, greatest], attributes), out
+        order = self._order([_lengthened(x, aval, self.padded) for x, aval in keys])
+        return _shortened(order, self.of)
 
     def _order(self, keys: Sequence[Key]) -> Value:
         """The places of padded rows, in the order of their elements."""

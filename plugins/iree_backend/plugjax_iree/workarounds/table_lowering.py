@@ -358,6 +358,19 @@ LOWERING = (
         because="because it is seen on Vulkan devices only",
     ),
     Workaround(
+        "vulkan_sorts",
+        Stage.LOWERING,
+        "On Vulkan devices a sort of 32 to 35 elements, or of as many more than a multiple of 32, is refused or crashes the compiler.",
+        Effect.UNSEEN,
+        """
+        def program(x):
+            return jnp.sort(jnp.tile(x, (1, 8)), 1)
+        """,
+        "test_vulkan.py::test_sorts",
+        place="lowering/sorting.py",
+        because="because it is seen on Vulkan devices only",
+    ),
+    Workaround(
         "vulkan_remainders",
         Stage.LOWERING,
         "On Vulkan devices the remainder of floats errs by the rounding of the quotient: by as much as the divisor if that is large.",
