@@ -15,11 +15,13 @@ import ml_dtypes
 import numpy as np
 
 from plugjax.extend.core import Primitive
+from plugjax.extend.dtypes import INT32
 from plugjax.extend.registry import Registry, use
 from plugjax.extend.rules import impl, scalar_impl
 from plugjax.lax import (
     add_p,
     ceil_p,
+    convert_element_type_p,
     cumprod_p,
     div_p,
     dot_general_p,
@@ -187,7 +189,7 @@ def _noisy_registry() -> Registry:
         kernels[primitive] = _unrounded(kernels[primitive])
     for primitive in (div_p, dot_general_p, mul_p):
         kernels[primitive] = _infinite(kernels[primitive])
-    for primitive in (ceil_p, floor_p, round_p):
+    for primitive in (ceil_p, convert_element_type_p, floor_p, round_p):
         kernels[primitive] = _stepped(kernels[primitive])
     registry.table(scalar_impl).clear()
     return registry
@@ -264,11 +266,12 @@ def _infinite(kernel: Kernel) -> Kernel:
 
 
 def _stepped(kernel: Kernel) -> Kernel:
-    """The kernel of a step, whose operand is moved in one direction if the noise in force says so."""
+    """The kernel of a step, or of a conversion to integers, whose operand is moved in one direction if the noise in force says so."""
 
     def run(x: Any, **params: Any) -> Any:
         noise, value = _Current.noise, np.asarray(x)
-        if noise is None or not noise.is_inexact(x):
+        is_step = value.dtype.kind in "fV" and params.get("new_dtype", INT32).kind in "iu"
+        if noise is None or not (is_step and noise.is_inexact(x)):
             return kernel(x, **params)
         factor = 1 + noise.step * noise.units * float(ml_dtypes.finfo(value.dtype).eps)
         return kernel((value.astype(np.float64) * factor).astype(value.dtype), **params)

@@ -397,7 +397,7 @@ _define(
     exponential.expm1_p,
     _expm1,
     "stablehlo.exponential_minus_one",
-    small_numbers.real("stablehlo.exponential_minus_one", small_numbers.expm1, on_vulkan=False),
+    small_numbers.real("stablehlo.exponential_minus_one", small_numbers.expm1, in_driver=False),
 )
 _define(
     exponential.log1p_p,
@@ -411,7 +411,7 @@ _define(
     trigonometric.sinh_p,
     _sinh,
     "chlo.sinh",
-    small_numbers.real("chlo.sinh", small_numbers.sinh, on_vulkan=False),
+    small_numbers.real("chlo.sinh", small_numbers.sinh, in_driver=False),
 )
 _define(trigonometric.cosh_p, _cosh, "chlo.cosh")
 _define(trigonometric.tanh_p, _tanh, "stablehlo.tanh")
@@ -462,7 +462,7 @@ _define_corrected(
     "chlo.acosh",
     _acosh_far,
     _acosh_near,
-    small_numbers.real("chlo.acosh", small_numbers.acosh, on_vulkan=False),
+    small_numbers.real("chlo.acosh", small_numbers.acosh, in_driver=False),
 )
 
 _quotient = elementwise("stablehlo.divide")

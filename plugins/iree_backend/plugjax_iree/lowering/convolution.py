@@ -25,7 +25,7 @@ from plugjax.stablehlo.convolution import convolution
 from plugjax.stablehlo.mlir import Value
 from plugjax_iree.lowering import convolution_products
 from plugjax_iree.lowering.dot import as_product
-from plugjax_iree.lowering.hardware import on_processor
+from plugjax_iree.lowering.hardware import on_processor, on_vulkan
 from plugjax_iree.lowering.sums import accumulator
 from plugjax_iree.lowering.windowed import Windows, arranged, padded, padded_shape
 from plugjax_iree.workarounds.switch import is_on
@@ -62,8 +62,8 @@ def _conv_general_dilated(
     in_groups = params["feature_group_count"] > 1 < rhs_aval.shape[-2]
     has_holes = any(gap > 1 for gap in params["rhs_dilation"])
     in_groups = in_groups or params["batch_group_count"] > 1
-    on_vulkan = ctx.module.device_kind == "vulkan" and any(n > 1 for n in rhs_aval.shape[:-2])
-    gathers = (has_holes and is_on("dilated_groups")) or (on_vulkan and is_on("vulkan_groups"))
+    is_wrong = on_vulkan(ctx) and any(n > 1 for n in rhs_aval.shape[:-2])
+    gathers = (has_holes and is_on("dilated_groups")) or (is_wrong and is_on("vulkan_groups"))
     if in_groups and gathers:
         lhs, lhs_aval, rhs, rhs_aval, params = _gathered(lhs, lhs_aval, rhs, rhs_aval, params)
     dtype = accumulator(out.dtype)

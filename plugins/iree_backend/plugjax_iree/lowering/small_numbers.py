@@ -1,7 +1,7 @@
 """Functions of small numbers, to which 1 must not be added.
 
-IREE 3.13 computes ``exp(x) - 1``, ``log(1 + x)`` and the hyperbolic functions beside them as they are written here if ``x`` is a float64 number:
-``expm1(1e-300)`` is 0. On Vulkan the driver does so with logarithms of float32 numbers: ``log1p(-3e-8)`` is -6e-8 there.
+IREE 3.13 adds or subtracts it where it computes ``expm1``, ``log1p`` and hyperbolic functions of float64 numbers: ``expm1(1e-300)`` is 0. On Vulkan the
+driver does so with logarithms of float32 numbers: ``log1p(-3e-8)`` is -6e-8 there.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from plugjax.extend.dtypes import FLOAT32, FLOAT64
 from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.elementwise import elementwise
 from plugjax.stablehlo.mlir import Value
-from plugjax_iree.lowering.hardware import has_float64
+from plugjax_iree.lowering.hardware import on_vulkan
 from plugjax_iree.lowering.wide import Wide, computed_wide
 from plugjax_iree.workarounds import is_on
 
@@ -84,16 +84,16 @@ def atanh(w: Wide, x: Value) -> Value:
 
 
 def real(
-    operation: str, formula: Callable[[Wide, Value], Value], *, on_vulkan: bool = True
+    operation: str, formula: Callable[[Wide, Value], Value], *, in_driver: bool = True
 ) -> Callable[..., Value]:
-    """The lowering of a function of real numbers: the formula for float64 and, if it is to be, on Vulkan; elsewhere the operation."""
+    """The lowering of a function of real numbers: the formula for float64 and, if drivers need it, on Vulkan; elsewhere the operation."""
     general = elementwise(operation)
 
     def lower(ctx: EqnContext, x: Value, **params: object) -> Value:
         if ctx.avals_in[0].dtype == FLOAT64:
-            is_exact = not is_on("small_numbers")
+            is_inexact = is_on("small_numbers")
         else:
-            is_exact = has_float64(ctx) or not (on_vulkan and is_on("vulkan_logarithms"))
-        return general(ctx, x, **params) if is_exact else computed_wide(ctx, formula, x)
+            is_inexact = in_driver and on_vulkan(ctx) and is_on("vulkan_logarithms")
+        return computed_wide(ctx, formula, x) if is_inexact else general(ctx, x, **params)
 
     return lower

@@ -31,7 +31,7 @@ from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.conversion import convert
 from plugjax.stablehlo.host_call import fallback_policy, kernel_call
 from plugjax.stablehlo.mlir import Value
-from plugjax_iree.lowering.hardware import on_processor
+from plugjax_iree.lowering.hardware import on_vulkan
 from plugjax_iree.workarounds.copies import copied
 from plugjax_iree.workarounds.switch import is_on
 
@@ -190,14 +190,14 @@ class _Rows:
         return mlir.value("stablehlo.transpose", out, [found], {"permutation": mlir.i64s(back)})
 
 
-# On Vulkan IREE 3.13 refuses to sort so many elements more than a multiple of 32, or crashes.
+# On Vulkan IREE 3.13 refuses to sort a multiple of 32 elements, and crashes if there are up to three more.
 _VULKAN_UNIT, _VULKAN_FEWEST = 32, 4
 
 
 def _few(ctx: EqnContext, rows: _Rows, keys: Sequence[Key]) -> Value:
     """The order of the keys by IREE's sort."""
     size, over = rows.size, rows.size % _VULKAN_UNIT
-    if not on_processor(ctx) and size > over < _VULKAN_FEWEST and is_on("vulkan_sorts"):
+    if on_vulkan(ctx) and size > over < _VULKAN_FEWEST and is_on("vulkan_sorts"):
         size += _VULKAN_FEWEST - over
         keys = [_lengthened(x, aval, size) for x, aval in keys]
     places = ShapedArray((rows.count, size), INT32)
