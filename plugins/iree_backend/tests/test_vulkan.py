@@ -79,12 +79,17 @@ def test_sorts(device, size):
     np.testing.assert_array_equal(most, np.sort(x, 1)[:, :-3:-1])
 
 
+def outer(y):
+    return jnp.transpose(y[None] * (2 * y)[:, None], (1, 2, 0))
+
+
 REPEATED = {
     "less its maximum": lambda x: x - jnp.max(x, 0),
     "softmax": lambda x: plugjax.nn.softmax(x, 0),
     "columns of unit length": lambda x: x / jnp.linalg.norm(x, axis=0),
     "rows": lambda x: jnp.broadcast_to(jnp.exp(jnp.sum(x, 0)), (3, x.shape[1])),
     "tables": lambda x: jnp.broadcast_to(jnp.sum(x.reshape(x.shape[1], -1, 5), 1), (2, x.shape[1], 5)),
+    "twice": lambda x: outer((jnp.arange(1.0, 10.0).reshape(3, 3).astype(jnp.float16) * 2).astype(jnp.float32)),
     "products": lambda x: (x @ x.T)[None] * jnp.arange(1.0, 4.0)[:, None, None],
     "products with a row": lambda x: x.T - (x[0] @ x.T)[None],
 }  # fmt: skip
@@ -92,7 +97,7 @@ REPEATED = {
 
 @pytest.mark.parametrize("shape", [(40, 50), (10, 100), (65, 65)], ids=str)
 @pytest.mark.parametrize("name", REPEATED)
-def test_reductions_that_are_repeated(device, name, shape):
+def test_values_that_are_repeated(device, name, shape):
     x = np.random.default_rng(0).normal(size=shape).astype(np.float32)
     expected = on_numpy(REPEATED[name], x)
     np.testing.assert_allclose(plugjax.jit(REPEATED[name])(x), expected, rtol=2e-4, atol=2e-5)

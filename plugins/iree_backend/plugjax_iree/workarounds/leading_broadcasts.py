@@ -1,7 +1,8 @@
-"""Reductions that are repeated along an axis before their own, on Vulkan: ``x - jnp.max(x, 0)``.
+"""Values that are repeated along an axis before their own, on Vulkan: ``x - jnp.max(x, 0)``.
 
-IREE 3.13 computes both in one kernel, divides it among the workgroups by the axes of the reduction, and leaves a part of the result unwritten for some
-lengths: rows of 50 or 100, not of 64 or 128. So what repeats a reduction reads it from behind a barrier, in a kernel of its own.
+IREE 3.13 computes both in one kernel, divides it among the workgroups by the axes of the first, and leaves a part of the result unwritten for some
+lengths: rows of 50 or 100, not of 64 or 128. So what repeats a value reads it from behind a barrier, in a kernel of its own. IREE has made one
+operation of elementwise ones before; those that are left are reductions, and operations that are read twice.
 """
 
 from plugjax_iree.mlir import (
@@ -11,11 +12,10 @@ from plugjax_iree.mlir import (
     insert_operand_barrier,
     name_of,
     named,
-    operands,
     operations,
     program_text,
 )
-from plugjax_iree.mlir.generics import FILL, GENERIC, REDUCTION, VIEWS, kinds_of, maps_of
+from plugjax_iree.mlir.generics import FILL, GENERIC, VIEWS, maps_of
 
 _DEVICE, _VULKAN = b"util.global", '"vulkan"'
 
@@ -29,7 +29,7 @@ def apply(mlir: Mlir, module: int) -> int:
         (operation, i)
         for operation in named(mlir, module, GENERIC)
         for i, axes in enumerate(maps_of(mlir, operation))
-        if _begins_later(axes) and _is_reduced(mlir, mlir.operand(operation, i))
+        if _begins_later(axes) and _is_computed(mlir, mlir.operand(operation, i))
     ]
     for operation, i in found:
         insert_operand_barrier(mlir, operation, i, UTIL_BARRIER)
@@ -41,14 +41,10 @@ def _begins_later(axes: tuple[int, ...]) -> bool:
     return bool(axes) and len(set(axes)) <= max(axes)
 
 
-def _is_reduced(mlir: Mlir, value: int) -> bool:
-    """Whether a value comes from a reduction, or a product, that may be in the kernel of what reads it."""
+def _is_computed(mlir: Mlir, value: int) -> bool:
+    """Whether a value comes from an operation that may be in the kernel of what reads it."""
     operation = defining_op(mlir, value)
-    if operation is None:
-        return False
-    name = name_of(mlir, operation)
-    if name == GENERIC and REDUCTION not in kinds_of(mlir, operation):
-        return any(_is_reduced(mlir, v) for v in operands(mlir, operation))
-    if name in VIEWS:
-        return name != UTIL_BARRIER and _is_reduced(mlir, mlir.operand(operation, 0))
+    name = b"" if operation is None else name_of(mlir, operation)
+    if operation is not None and name in VIEWS:
+        return name != UTIL_BARRIER and _is_computed(mlir, mlir.operand(operation, 0))
     return name.startswith(b"linalg.") and name != FILL

@@ -77,14 +77,14 @@ _LATE = (
     Workaround(
         "leading_broadcasts",
         Stage.FUSION,
-        "On Vulkan devices a part of the result is not written if a reduction is repeated along an axis before its own, for some lengths.",
+        "On Vulkan devices a part of the result is not written if a reduction, or what is read twice, is repeated along an axis before its own, for some lengths.",
         Effect.UNSEEN,
         """
         def program(x):
             x = jnp.tile(x, (10, 13))[:, :50]
             return x - jnp.max(x, 0)
         """,
-        "test_vulkan.py::test_reductions_that_are_repeated",
+        "test_vulkan.py::test_values_that_are_repeated",
         because="because it is seen on Vulkan devices only",
     ),
     Workaround(
