@@ -94,8 +94,9 @@ def test_steps_at_a_time_that_pass_on_a_row_of_zeros(length, agrees, changes):
 
     def program(x):
         rows = jnp.zeros((length, x.size)) + jnp.sum(jnp.broadcast_to(x, (0, x.size)))
-        step = lambda c, row: ((c[0] + jnp.cumsum(c[1]), row), None)  # noqa: E731
-        return lax.scan(step, (x, x * 2), rows, unroll=2)[0]
+        return lax.scan(
+            lambda c, row: ((c[0] + jnp.cumsum(c[1]), row), None), (x, x * 2), rows, unroll=2
+        )[0]
 
     agrees(program, X, rtol=1e-6, atol=1e-6)
     assert "one_by_one" not in changes

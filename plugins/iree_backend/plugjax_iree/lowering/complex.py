@@ -378,52 +378,6 @@ def on_complex(formula: Formula) -> Callable[[EqnContext, Value], Value]:
     return lower
 
 
-def _define(
-    primitive: Primitive,
-    formula: Formula,
-    operation: str,
-    real: Callable[..., Value] | None = None,
-) -> None:
-    general, plane = real or elementwise(operation), on_complex(formula)
-
-    @rules.define(lowering, primitive, platform="iree")
-    def rule(ctx: EqnContext, x: Value, **params: Any) -> Value:
-        return plane(ctx, x) if ctx.avals_in[0].dtype.kind == "c" else general(ctx, x, **params)
-
-
-_define(arithmetic.abs_p, _abs, "stablehlo.abs")
-_define(exponential.exp_p, _exp, "stablehlo.exponential")
-_define(
-    exponential.expm1_p,
-    _expm1,
-    "stablehlo.exponential_minus_one",
-    small_numbers.real("stablehlo.exponential_minus_one", small_numbers.expm1, in_driver=False),
-)
-_define(
-    exponential.log1p_p,
-    _log1p,
-    "stablehlo.log_plus_one",
-    small_numbers.real("stablehlo.log_plus_one", small_numbers.log1p),
-)
-_define(exponential.sqrt_p, _sqrt, "stablehlo.sqrt")
-_define(exponential.logistic_p, _logistic, "stablehlo.logistic")
-_define(
-    trigonometric.sinh_p,
-    _sinh,
-    "chlo.sinh",
-    small_numbers.real("chlo.sinh", small_numbers.sinh, in_driver=False),
-)
-_define(trigonometric.cosh_p, _cosh, "chlo.cosh")
-_define(trigonometric.tanh_p, _tanh, "stablehlo.tanh")
-
-_define(
-    trigonometric.atanh_p,
-    _atanh,
-    "chlo.atanh",
-    small_numbers.real("chlo.atanh", small_numbers.atanh),
-)
-
-
 def corrected(
     operation: str, far: Callable[[Real, Real], Parts], near: Formula
 ) -> Callable[[EqnContext, Value], Value]:
@@ -436,33 +390,31 @@ def corrected(
     return lower
 
 
-def _define_corrected(
-    primitive: Primitive,
-    operation: str,
-    far: Callable[[Real, Real], Parts],
-    near: Formula,
-    real: Callable[..., Value],
+def _define(
+    primitive: Primitive, real: Callable[..., Value], plane: Callable[[EqnContext, Value], Value]
 ) -> None:
-    general, plane = real, corrected(operation, far, near)
+    """Lower a function of real numbers, and of complex ones."""
 
     @rules.define(lowering, primitive, platform="iree")
     def rule(ctx: EqnContext, x: Value, **params: Any) -> Value:
-        return plane(ctx, x) if ctx.avals_in[0].dtype.kind == "c" else general(ctx, x, **params)
+        return plane(ctx, x) if ctx.avals_in[0].dtype.kind == "c" else real(ctx, x, **params)
 
 
-_define_corrected(
-    trigonometric.asinh_p,
-    "chlo.asinh",
-    _asinh_far,
-    _asinh_near,
-    small_numbers.real("chlo.asinh", small_numbers.asinh),
+_define(arithmetic.abs_p, elementwise("stablehlo.abs"), on_complex(_abs))
+_define(exponential.exp_p, elementwise("stablehlo.exponential"), on_complex(_exp))
+_define(exponential.expm1_p, small_numbers.expm1, on_complex(_expm1))
+_define(exponential.log1p_p, small_numbers.log1p, on_complex(_log1p))
+_define(exponential.sqrt_p, elementwise("stablehlo.sqrt"), on_complex(_sqrt))
+_define(exponential.logistic_p, elementwise("stablehlo.logistic"), on_complex(_logistic))
+_define(trigonometric.sinh_p, small_numbers.sinh, on_complex(_sinh))
+_define(trigonometric.cosh_p, elementwise("chlo.cosh"), on_complex(_cosh))
+_define(trigonometric.tanh_p, elementwise("stablehlo.tanh"), on_complex(_tanh))
+_define(trigonometric.atanh_p, small_numbers.atanh, on_complex(_atanh))
+_define(
+    trigonometric.asinh_p, small_numbers.asinh, corrected("chlo.asinh", _asinh_far, _asinh_near)
 )
-_define_corrected(
-    trigonometric.acosh_p,
-    "chlo.acosh",
-    _acosh_far,
-    _acosh_near,
-    small_numbers.real("chlo.acosh", small_numbers.acosh, in_driver=False),
+_define(
+    trigonometric.acosh_p, small_numbers.acosh, corrected("chlo.acosh", _acosh_far, _acosh_near)
 )
 
 _quotient = elementwise("stablehlo.divide")

@@ -1,7 +1,7 @@
 """Large convolutions as matrix products, on processors.
 
-IREE 3.13 generates loops for convolutions that, on processors without AVX-512, reach a third of the speed of its matrix products, and a
-thirtieth if an image is 7 or 14 elements wide (eight images of 14 x 14 and 128 features, on a core with AVX2: 164 ms, as products 7). Two
+IREE 3.13 generates loops for convolutions that, on processors without AVX-512, reach a third of the speed of its matrix products, and less than a
+tenth if an image is 7 or 14 elements wide (eight images of 14 x 14 and 128 features, on a core with AVX2: 164 ms, as products 7). Two
 forms, of operands with features last:
 
 * The taps along the last axis of the image become features, and the taps along the others become features of the result: one product.

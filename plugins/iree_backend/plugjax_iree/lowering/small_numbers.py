@@ -21,7 +21,7 @@ from plugjax_iree.workarounds import is_on
 _TERMS = {FLOAT32: 5, FLOAT64: 11}
 
 
-def expm1(w: Wide, x: Value) -> Value:
+def _expm1(w: Wide, x: Value) -> Value:
     """``exp(x) - 1``, near 0 by the hyperbolic tangent of ``x / 2``."""
     one, half = w.number(1.0), w.op("tanh", w.op("multiply", x, w.number(0.5)))
     near = w.op("divide", w.op("add", half, half), w.op("subtract", one, half))
@@ -29,7 +29,7 @@ def expm1(w: Wide, x: Value) -> Value:
     return w.where(w.is_("LT", w.op("abs", x), one), near, far)
 
 
-def sinh(w: Wide, x: Value) -> Value:
+def _sinh(w: Wide, x: Value) -> Value:
     """The hyperbolic sine, likewise; from 1 on by exponentials of ``x / 2``, which do not overflow."""
     one, size = w.number(1.0), w.op("abs", x)
     small = w.op("tanh", w.op("multiply", x, w.number(0.5)))
@@ -42,7 +42,7 @@ def sinh(w: Wide, x: Value) -> Value:
     return w.where(w.is_("LT", size, one), near, far)
 
 
-def log1p(w: Wide, x: Value) -> Value:
+def _log1p(w: Wide, x: Value) -> Value:
     """``log(1 + x)``, near 0 by the series of ``2 atanh(x / (2 + x))``.
 
     Formulas that subtract 1 again fail: drivers may simplify ``(1 + x) - 1``.
@@ -56,44 +56,47 @@ def log1p(w: Wide, x: Value) -> Value:
     return w.where(near, w.op("multiply", ratio, series), far)
 
 
-def asinh(w: Wide, x: Value) -> Value:
+def _asinh(w: Wide, x: Value) -> Value:
     """The inverse hyperbolic sine."""
     one, size = w.number(1.0), w.op("abs", x)
     square = w.op("multiply", size, size)
     root = w.op("sqrt", w.op("add", square, one))
-    near = log1p(w, w.op("add", size, w.op("divide", square, w.op("add", root, one))))
+    near = _log1p(w, w.op("add", size, w.op("divide", square, w.op("add", root, one))))
     far = w.op("add", w.op("log", size), w.number(math.log(2)))
     found = w.where(w.is_("GT", size, w.number(1e8)), far, near)
     return w.negated_where(w.is_negative(x), found)
 
 
-def acosh(w: Wide, x: Value) -> Value:
+def _acosh(w: Wide, x: Value) -> Value:
     """The inverse hyperbolic cosine."""
     above = w.op("subtract", x, w.number(1.0))
     root = w.op("multiply", w.op("sqrt", above), w.op("sqrt", w.op("add", x, w.number(1.0))))
     far = w.op("add", w.op("log", x), w.number(math.log(2)))
-    return w.where(w.is_("GT", x, w.number(1e8)), far, log1p(w, w.op("add", above, root)))
+    return w.where(w.is_("GT", x, w.number(1e8)), far, _log1p(w, w.op("add", above, root)))
 
 
-def atanh(w: Wide, x: Value) -> Value:
+def _atanh(w: Wide, x: Value) -> Value:
     """The inverse hyperbolic tangent."""
     size = w.op("abs", x)
     ratio = w.op("divide", w.op("add", size, size), w.op("subtract", w.number(1.0), size))
-    found = w.op("multiply", log1p(w, ratio), w.number(0.5))
+    found = w.op("multiply", _log1p(w, ratio), w.number(0.5))
     return w.negated_where(w.is_negative(x), found)
 
 
-def real(
-    operation: str, formula: Callable[[Wide, Value], Value], *, in_driver: bool = True
-) -> Callable[..., Value]:
-    """The lowering of a function of real numbers: the formula for float64 and, if drivers need it, on Vulkan; elsewhere the operation."""
+def _lowering(operation: str, formula: Callable[[Wide, Value], Value]) -> Callable[..., Value]:
+    """The lowering of a function of real numbers: the formula for float64 and on Vulkan, elsewhere the operation."""
     general = elementwise(operation)
 
     def lower(ctx: EqnContext, x: Value, **params: object) -> Value:
-        if ctx.avals_in[0].dtype == FLOAT64:
-            is_inexact = is_on("small_numbers")
-        else:
-            is_inexact = in_driver and on_vulkan(ctx) and is_on("vulkan_logarithms")
+        is_inexact = (ctx.avals_in[0].dtype == FLOAT64 and is_on("small_numbers")) or (
+            on_vulkan(ctx) and is_on("vulkan_logarithms")
+        )
         return computed_wide(ctx, formula, x) if is_inexact else general(ctx, x, **params)
 
     return lower
+
+
+expm1 = _lowering("stablehlo.exponential_minus_one", _expm1)
+log1p = _lowering("stablehlo.log_plus_one", _log1p)
+sinh, asinh = _lowering("chlo.sinh", _sinh), _lowering("chlo.asinh", _asinh)
+acosh, atanh = _lowering("chlo.acosh", _acosh), _lowering("chlo.atanh", _atanh)

@@ -47,15 +47,10 @@ class Loops(NamedTuple):
 
 def loops_of(mlir: Mlir, operation: int) -> Loops | None:
     """The loops of a ``linalg.generic``; ``None`` if an operand is read otherwise than along whole axes."""
-    kinds = kinds_of(mlir, operation)
+    kinds = tuple(_KINDS.findall(printed(mlir, operation, b"iterator_types")))
     maps = maps_of(mlir, operation)
     whole = bool(maps) and all(-1 not in axes and len(set(axes)) == len(axes) for axes in maps)
     return Loops(kinds, maps) if whole else None
-
-
-def kinds_of(mlir: Mlir, operation: int) -> tuple[str, ...]:
-    """`PARALLEL` or `REDUCTION`, of each loop of a ``linalg.generic``."""
-    return tuple(_KINDS.findall(printed(mlir, operation, b"iterator_types")))
 
 
 def maps_of(mlir: Mlir, operation: int) -> tuple[tuple[int, ...], ...]:

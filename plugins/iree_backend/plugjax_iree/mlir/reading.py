@@ -165,19 +165,29 @@ def program_text(mlir: Mlir, module: int) -> str:
         mlir.end_printing(flags)
 
 
-def processor(mlir: Mlir, module: int) -> str:
-    """The processor that LLVM compiles a program for, as MLIR writes it, once IREE has chosen devices; empty if it is for none."""
+def device(mlir: Mlir, module: int, code: str) -> str:
+    """The device that a program is compiled for by the part of IREE named ``code``, as MLIR writes it, once IREE has chosen devices; empty if it is for none."""
     devices = (
         printed(mlir, o, b"initial_value")
         for o in operations(mlir, module)
         if name_of(mlir, o) == b"util.global" and printed(mlir, o, b"type") == "!hal.device"
     )
-    return next((text for text in devices if '"llvm-cpu"' in text), "")
+    return next((text for text in devices if f'"{code}"' in text), "")
+
+
+def processor(mlir: Mlir, module: int) -> str:
+    """The processor that LLVM compiles a program for, likewise."""
+    return device(mlir, module, "llvm-cpu")
 
 
 def is_for_processor(mlir: Mlir, module: int) -> bool:
     """Whether LLVM compiles a program for a processor, once IREE has chosen devices."""
     return bool(processor(mlir, module))
+
+
+def is_for_vulkan(mlir: Mlir, module: int) -> bool:
+    """Whether a program is for a Vulkan device, likewise."""
+    return bool(device(mlir, module, "vulkan-spirv"))
 
 
 _LINE = re.compile(r'"source\.mlir":(\d+)')

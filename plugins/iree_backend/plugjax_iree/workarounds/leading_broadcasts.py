@@ -8,22 +8,18 @@ operation of elementwise ones before; those that are left are reductions, and op
 from plugjax_iree.mlir import (
     UTIL_BARRIER,
     Mlir,
-    defining_op,
     insert_operand_barrier,
+    is_for_vulkan,
     name_of,
     named,
-    operations,
-    program_text,
 )
 from plugjax_iree.mlir.generics import FILL, GENERIC, VIEWS, maps_of
-
-_DEVICE, _VULKAN = b"util.global", '"vulkan"'
+from plugjax_iree.mlir.products import sources
 
 
 def apply(mlir: Mlir, module: int) -> int:
     """Insert barriers; returns their number."""
-    devices = (o for o in operations(mlir, module) if name_of(mlir, o) == _DEVICE)
-    if not any(_VULKAN in program_text(mlir, device) for device in devices):
+    if not is_for_vulkan(mlir, module):
         return 0
     found = [
         (operation, i)
@@ -43,8 +39,6 @@ def _begins_later(axes: tuple[int, ...]) -> bool:
 
 def _is_computed(mlir: Mlir, value: int) -> bool:
     """Whether a value comes from an operation that may be in the kernel of what reads it."""
-    operation = defining_op(mlir, value)
-    name = b"" if operation is None else name_of(mlir, operation)
-    if operation is not None and name in VIEWS:
-        return name != UTIL_BARRIER and _is_computed(mlir, mlir.operand(operation, 0))
-    return name.startswith(b"linalg.") and name != FILL
+    names = [name_of(mlir, operation) for operation in sources(mlir, value, VIEWS)]
+    is_written = names and names[-1].startswith(b"linalg.") and names[-1] != FILL
+    return bool(is_written) and UTIL_BARRIER not in names

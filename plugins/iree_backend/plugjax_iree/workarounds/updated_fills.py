@@ -1,11 +1,12 @@
-"""Updates of what turns out to be an array of one number: ``y = jnp.sum(x[:0], 0) + 0.5; y.at[0].add(1), jnp.cumsum(y.T, 1)``.
+"""Updates of what turns out to be an array of one number: ``y = abs(jnp.sum(jnp.broadcast_to(x, (0, 5, 2)), 0)) + 2; y.at[:, i].add(1), lax.cumsum(y, 1)``.
 
-IREE 3.13 takes two arrays of as many bytes for one if it fills them with the same number, of whichever shapes, and updates the one in place
-while the other is read. The update gets a copy. What is such an array from the beginning is copied by `updated_values`.
+IREE 3.13 takes two arrays of as many bytes for one if it fills them with the same number, even if their shapes differ, and updates the one in
+place while the other is read. The update gets a copy. What is such an array from the beginning is copied by `updated_values`.
 """
 
-from plugjax_iree.mlir import Mlir, defining_op, name_of, named
+from plugjax_iree.mlir import Mlir, name_of, named
 from plugjax_iree.mlir.generics import FILL, GENERIC, VIEWS, Writer
+from plugjax_iree.mlir.products import sources
 
 _CLONE = b"flow.tensor.clone"
 
@@ -19,10 +20,8 @@ def apply(mlir: Mlir, module: int) -> int:
 
 
 def _is_filled(mlir: Mlir, value: int) -> bool:
-    operation = defining_op(mlir, value)
-    if operation is None:
-        return False
-    name = name_of(mlir, operation)
-    if name in VIEWS:
-        return _is_filled(mlir, mlir.operand(operation, 0))
-    return name == FILL or (name == GENERIC and mlir.operand_count(operation) == 1)
+    # The first that is no view; arguments have no operation.
+    return any(
+        name_of(mlir, o) == FILL or (name_of(mlir, o) == GENERIC and mlir.operand_count(o) == 1)
+        for o in sources(mlir, value, VIEWS)
+    )
