@@ -141,8 +141,6 @@ def test_quotients_and_reciprocals_of_complex_numbers(dtype, backend):
     large = float(np.finfo(dtype).max) / 512
     parts = [0.0, 1.5, -3.0, large / 2, -large, 1 / large, np.inf, -np.inf]
     z = np.array([complex(x, y) for x in parts for y in parts], dtype)
-    # NumPy's quotient by two infinite parts is nan, JAX's is 0.
-    z = z[~(np.isinf(z.real) & np.isinf(z.imag))]
     with plugjax.enable_x64(dtype == "complex128"), jax.enable_x64(dtype == "complex128"):
         for function in (lambda z: z**-1, lambda z: 1 / z, lambda z: (2 - 1j) / z):
             expected = np.asarray(jax.jit(function)(z))

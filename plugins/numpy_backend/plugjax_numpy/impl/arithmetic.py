@@ -37,8 +37,23 @@ def _sign(x: Value) -> Value:
     return np.where(x == 0, x, found) if found.dtype.kind == "c" else found
 
 
+def _complex_quotient(x: Value, y: Value) -> Value:
+    found = np.divide(x, y)
+    lost = np.isfinite(x) & np.isinf(y.real) & np.isinf(y.imag)
+    if not lost.any():
+        return found
+    # NumPy gives nan by two infinite parts, and C a zero in the direction of the quotient.
+    direction = np.copysign(1, y.real) - 1j * np.copysign(1, y.imag)
+    turned = x * direction.astype(x.dtype)
+    zero = np.empty_like(turned)
+    zero.real, zero.imag = 0 * turned.real, 0 * turned.imag
+    return np.where(lost, zero, found)[()]
+
+
 @rules.define(impl, lax.div_p)
 def _div(x: Value, y: Value) -> Value:
+    if x.dtype.kind == "c":
+        return _complex_quotient(x, y)
     if x.dtype.kind not in "iu":
         return np.divide(x, y)
     # Division truncates towards zero. A quotient by zero has all bits set; the quotient that
@@ -104,7 +119,7 @@ def _integer_pow(x: Value, *, y: int) -> Value:
         exponent >>= 1
         if exponent:
             base = np.multiply(base, base)
-    return np.divide(x.dtype.type(1), result) if y < 0 else result
+    return _div(x.dtype.type(1), result) if y < 0 else result
 
 
 @rules.define(impl, lax.round_p)
