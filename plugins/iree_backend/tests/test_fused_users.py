@@ -76,6 +76,12 @@ def partly_read(x, y):
     return first * 2.0, last + 1.0, z, jnp.broadcast_to(z[None], (2, *z.shape)) * y
 
 
+def outer_products(x, y):
+    """A reduction, and a product with a vector, are read along two axes of one result."""
+    s, t = jnp.max(x, (0, 2)), x[:, :, 0] @ y[0, :, 0]
+    return jnp.einsum("i,j->ij", s, s), jnp.einsum("i,j,k->ijk", t, t, t), t
+
+
 def of_one_user_and_partly_read(x, y):
     """What reads a part has its operand from an operation without other users, which is merged into it."""
     z = jnp.tanh(x) * y
@@ -95,7 +101,14 @@ def steps_of_adam(x, y):
 
 PROGRAMS = [
     *(gathered_and_updated, equal_results, transposed_indices, transposed_for_two_functions),
-    *(normalised, equal_later, partly_read, of_one_user_and_partly_read, steps_of_adam),
+    *(
+        normalised,
+        equal_later,
+        partly_read,
+        outer_products,
+        of_one_user_and_partly_read,
+        steps_of_adam,
+    ),
 ]
 
 

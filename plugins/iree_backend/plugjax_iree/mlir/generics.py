@@ -6,9 +6,11 @@ from typing import NamedTuple
 
 from plugjax_iree.mlir.building import Builder
 from plugjax_iree.mlir.interface import Mlir, text_of
+from plugjax_iree.mlir.products import sources
 from plugjax_iree.mlir.reading import (
     blocks,
     in_block,
+    name_of,
     operands,
     printed,
     shape_of,
@@ -51,6 +53,13 @@ def loops_of(mlir: Mlir, operation: int) -> Loops | None:
     maps = maps_of(mlir, operation)
     whole = bool(maps) and all(-1 not in axes and len(set(axes)) == len(axes) for axes in maps)
     return Loops(kinds, maps) if whole else None
+
+
+def is_fusible(mlir: Mlir, value: int) -> bool:
+    """Whether a value comes from an operation that may be in the kernel of what reads it: one of ``linalg`` with no barrier behind it."""
+    names = [name_of(mlir, operation) for operation in sources(mlir, value, VIEWS)]
+    is_computed = names and names[-1].startswith(b"linalg.") and names[-1] != FILL
+    return bool(is_computed) and UTIL_BARRIER not in names
 
 
 def maps_of(mlir: Mlir, operation: int) -> tuple[tuple[int, ...], ...]:

@@ -5,16 +5,8 @@ lengths: rows of 50 or 100, not of 64 or 128. So what repeats a value reads it f
 operation of elementwise ones before; those that are left are reductions, and operations that are read twice.
 """
 
-from plugjax_iree.mlir import (
-    UTIL_BARRIER,
-    Mlir,
-    insert_operand_barrier,
-    is_for_vulkan,
-    name_of,
-    named,
-)
-from plugjax_iree.mlir.generics import FILL, GENERIC, VIEWS, maps_of
-from plugjax_iree.mlir.products import sources
+from plugjax_iree.mlir import UTIL_BARRIER, Mlir, insert_operand_barrier, is_for_vulkan, named
+from plugjax_iree.mlir.generics import GENERIC, is_fusible, maps_of
 
 
 def apply(mlir: Mlir, module: int) -> int:
@@ -25,7 +17,7 @@ def apply(mlir: Mlir, module: int) -> int:
         (operation, i)
         for operation in named(mlir, module, GENERIC)
         for i, axes in enumerate(maps_of(mlir, operation))
-        if _begins_later(axes) and _is_computed(mlir, mlir.operand(operation, i))
+        if _begins_later(axes) and is_fusible(mlir, mlir.operand(operation, i))
     ]
     for operation, i in found:
         insert_operand_barrier(mlir, operation, i, UTIL_BARRIER)
@@ -35,10 +27,3 @@ def apply(mlir: Mlir, module: int) -> int:
 def _begins_later(axes: tuple[int, ...]) -> bool:
     """Whether a loop that an operand's axes do not run along comes before one that they do."""
     return bool(axes) and len(set(axes)) <= max(axes)
-
-
-def _is_computed(mlir: Mlir, value: int) -> bool:
-    """Whether a value comes from an operation that may be in the kernel of what reads it."""
-    names = [name_of(mlir, operation) for operation in sources(mlir, value, VIEWS)]
-    is_written = names and names[-1].startswith(b"linalg.") and names[-1] != FILL
-    return bool(is_written) and UTIL_BARRIER not in names

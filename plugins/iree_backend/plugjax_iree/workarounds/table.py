@@ -88,6 +88,18 @@ _LATE = (
         because="because it is seen on Vulkan devices only",
     ),
     Workaround(
+        "paired_readings",
+        Stage.FUSION,
+        "Of a result that reads one reduction along two of its axes, only blocks on the diagonal are written.",
+        Effect.WRONG,
+        """
+        def program(x):
+            s = x.sum(1)
+            return jnp.einsum("i,j->ij", s, s)
+        """,
+        "test_fused_users.py::test_values_are_those_of_numpy",
+    ),
+    Workaround(
         "sliced_fills",
         Stage.FUSION,
         'Some slices of an array that turns out to be of one number are refused ("restricted to workgroup distributed contexts").',
