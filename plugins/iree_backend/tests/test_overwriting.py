@@ -230,6 +230,26 @@ def test_what_turns_out_to_be_filled(dtype):
     agree(program, np.arange(10).reshape(5, 2).astype(dtype), np.int32(1))
 
 
+def test_stacks_that_begin_with_the_same_rows():
+    """Both have zeros first; a later row of the one was written over that of the other."""
+
+    def forth(c, a, v, z):
+        return (c[0] * v + a, c[1] * v + c[0] * z + a), c
+
+    def back(c, rows, v, z):
+        (a, b, e, f), (d, q) = c, rows
+        return (a * v, a * z + b * v, e + a * d, f + b * d + a * q), (jnp.sum(a), jnp.sum(b))
+
+    def program(u, _):
+        v = jnp.tanh(u)
+        z, zeros = u * (1 - v * v), jnp.zeros(3)
+        rows = lax.scan(lambda c, a: forth(c, a, v, z), (zeros, zeros), u, unroll=16)[1]
+        start = (zeros + 1, zeros, zeros, zeros)
+        return lax.scan(lambda c, x: back(c, x, v, z), start, rows, reverse=True, unroll=16)
+
+    agree(program, np.ones(3, np.float32), np.int32(1))
+
+
 def test_a_slice_of_what_a_branch_gives():
     def program(x, n):
         def step(_, x):

@@ -125,6 +125,29 @@ _LATE = (
         "test_overwriting.py::test_what_turns_out_to_be_a_slice",
     ),
     Workaround(
+        "shared_beginnings",
+        Stage.FUSION,
+        "Two concatenations that begin with the same pieces may be written into one buffer.",
+        Effect.WRONG,
+        """
+        def program(x):
+            def forth(c, a):
+                return (c[0] * v + a, c[1] * v + c[0] * z + a), c
+
+            def back(c, x):
+                (a, b, e, f), (d, q) = c, x
+                return (a * v, a * z + b * v, e + a * d, f + b * d + a * q), (jnp.sum(a), jnp.sum(b))
+
+            u = x[0]
+            v = jnp.tanh(u)
+            z = u * (1 - v * v)
+            zeros = jnp.zeros_like(u)
+            _, rows = lax.scan(forth, (zeros, zeros), u, unroll=16)
+            return lax.scan(back, (zeros + 1, zeros, zeros, zeros), rows, reverse=True, unroll=16)
+        """,
+        "test_overwriting.py::test_stacks_that_begin_with_the_same_rows",
+    ),
+    Workaround(
         "updated_fills",
         Stage.FUSION,
         "Two arrays that turn out to be filled with the same number are one, which is updated in place while it is read as the other.",
