@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Annotated
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
+from plugjax.cli import filling
+from plugjax.cli.signatures import parse_shapes
 from plugjax.cli.terminal import console, working
+from plugjax.extend.backend import device as device_of
 from plugjax.extend.execution import CompilationCache, default_cache
 
 app = typer.Typer(help="The persistent compilation cache.", no_args_is_help=True)
@@ -55,3 +60,27 @@ def clear() -> None:
         with working(f"clearing {cache.directory}"):
             cache.clear()
         console.print(f"cleared {cache.directory}")
+
+
+@app.command()
+def fill(
+    device: Annotated[str, typer.Option(help="What compiles, as `iree:vulkan:0`.")],
+    entry: Annotated[list[str], typer.Option(help="Types of arrays, as `f32[32,128],f32[128]`.")],
+    operations: Annotated[
+        list[str] | None,
+        typer.Argument(help="As `add` or `outer`; all on the fast path if left out."),
+    ] = None,
+) -> None:
+    """Compile eager operations on arrays of these types ahead: those of one type, with each other and with scalars."""
+    cache = _usable_cache()
+    if cache is None:
+        return
+    before = len(cache.entries())
+    types = [each for text in entry for each in parse_shapes(text)]
+    with working(f"compiling for {device}"):
+        found = filling.fill(device_of(device), types, operations or [])
+    for text in found.refused:
+        console.print(f"refused: {escape(text)}")
+    console.print(
+        f"{found.there} operations are ready on {device}; {len(cache.entries()) - before} entries are new in {cache.directory}"
+    )

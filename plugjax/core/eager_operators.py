@@ -88,9 +88,11 @@ class EagerOperators(ArrayOperators):
             raise
 
 
-for _name in ("add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "matmul", "and", "or", "xor", "eq", "ne", "lt", "le", "gt", "ge"):  # fmt: skip
+BINARY = ("add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "matmul", "and", "or", "xor", "eq", "ne", "lt", "le", "gt", "ge")  # fmt: skip
+UNARY = ("neg", "abs", "invert")
+for _name in BINARY:
     setattr(EagerOperators, f"__{_name}__", _binary(getattr(ArrayOperators, f"__{_name}__")))
-for _name in ("neg", "abs", "invert"):
+for _name in UNARY:
     setattr(EagerOperators, f"__{_name}__", _unary(getattr(ArrayOperators, f"__{_name}__")))
 for _name in ("floordiv", "rfloordiv", "mod", "rmod", "divmod", "rdivmod", "pow", "rpow", "rmatmul", "rand", "ror", "rxor",
     "lshift", "rlshift", "rshift", "rrshift", "pos", "round", "setitem", "array_ufunc", "array_function", "iter", "contains", "len"):  # fmt: skip

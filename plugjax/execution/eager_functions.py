@@ -11,10 +11,13 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from plugjax.core.array import Array
+from plugjax.core.eager_operators import BINARY, UNARY
 from plugjax.core.primitive import state
 from plugjax.transforms.tracebacks import own_boundaries, shorten_traceback
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+_functions: dict[str, tuple[Callable[..., Any], int]] = {}
 
 
 def eager_program(count: int) -> Callable[[F], F]:
@@ -38,9 +41,28 @@ def eager_program(count: int) -> Callable[[F], F]:
     def decorate(function: F) -> F:
         call: Any = functools.update_wrapper(make(function), function)
         own_boundaries.add(call.__code__)
+        _functions[function.__name__] = (call, count)
         return cast("F", call)
 
     return decorate
+
+
+def eager_operations() -> dict[str, tuple[Callable[..., Any], int]]:
+    """What takes the fast path of eager calls, by name: operators of arrays, and the functions that `eager_program` made.
+
+    Returns:
+        Each callable, and how many arrays it takes.
+
+    Example:
+        >>> operation, count = eager_operations()["outer"]
+        >>> operation.__name__, count
+        ('outer', 2)
+    """
+    # An operator with swapped operands is the same program.
+    operators = [(name, 2) for name in BINARY if not name.startswith("r")]
+    operators += [(name, 1) for name in UNARY]
+    found = {name: (getattr(Array, f"__{name}__"), count) for name, count in operators}
+    return {**found, **_functions}
 
 
 def _of_one(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -17,9 +17,9 @@ from plugjax.core.device import Placement
 from plugjax.core.jaxpr import ClosedJaxpr, programs_in
 from plugjax.core.primitive import Primitive, Trace, set_base, state
 from plugjax.execution.compile import Compiled
+from plugjax.execution.eager_programs import eager_program, single_equation
 from plugjax.execution.first_calls import first_on_host
 from plugjax.execution.host_kernels import Run, host_kernel, output_avals, run_kernel
-from plugjax.execution.host_programs import host_program, single_equation
 from plugjax.execution.instruments import instrumented
 from plugjax.execution.partitioned import Partitioned
 from plugjax.meshes.context import mesh_in_force
@@ -74,13 +74,13 @@ class EvalTrace(Trace):
         return self._prepare(primitive, args, params)
 
     def operate(self, key: Any, general: Callable[..., Any], *operands: Any) -> Any:
-        """Run an operator or a function, and keep its host program for operands of these avals and placements."""
+        """Run an operator or a function, and keep its program for operands of these avals and placements."""
         if config.observes("equations") or config.observes("operators"):
             return general(*operands)
         if self is not (current := evaluator()):
             state.trace = current
             return current.operate(key, general, *operands)
-        run = self.programs[key] = host_program(general, operands) or general
+        run = self.programs[key] = eager_program(general, operands) or general
         return run(*operands)
 
     def _prepare(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:

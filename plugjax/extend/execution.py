@@ -4,7 +4,7 @@ from plugjax.execution.compilation_cache import CompilationCache, default_cache
 from plugjax.execution.compile import Compiled, run_passes
 from plugjax.execution.compile_time import ensure_compile_time_eval
 from plugjax.execution.dialects import backend_for_hardware
-from plugjax.execution.eager_functions import eager_program
+from plugjax.execution.eager_functions import eager_operations, eager_program
 from plugjax.execution.eval import EvalTrace
 from plugjax.execution.exporter import Exporter, exporter
 from plugjax.execution.host_kernels import scalar_kernel
@@ -43,6 +43,7 @@ __all__ = [
     "backend_for_hardware",
     "clear_caches",
     "default_cache",
+    "eager_operations",
     "eager_program",
     "ensure_compile_time_eval",
     "enter",

@@ -195,6 +195,40 @@ def test_cache_list_size_clear(plugjax, tmp_path):
     assert "off" in plugjax("cache", "size", PLUGJAX_CACHE_DIR="off")
 
 
+def test_cache_fill_compiles_what_eager_calls_then_find(plugjax, tmp_path):
+    environment = {
+        "PLUGJAX_CACHE_DIR": str(tmp_path / "cache"),
+        "PLUGJAX_EAGER": "compile",
+    }
+    command = ["cache", "fill", "--device", "xla", "--entry", "f32[3,4],f32[4],i32[4]"]
+    first = plugjax(*command, "outer", "matmul", "invert", **environment)
+    # Of outer 9 pairs and 4 of integers, of matmul the 3 that fit; invert takes integers alone, scalars among them.
+    assert "18 operations are ready on xla" in first, first
+    assert re.search(r"[1-9]\d* entries are new", first)
+    assert " 0 entries are new" in plugjax(*command, "outer", **environment)
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import numpy as np\nimport plugjax\nimport plugjax.numpy as jnp\n"
+        "x = plugjax.device_put(np.ones((3, 4), 'float32'), plugjax.devices('xla')[0])\n"
+        "print(jnp.outer(x, x).shape)\n"
+    )
+    before = plugjax("cache", "size", **environment)
+    plugjax("run", str(program), **environment)
+    assert plugjax("cache", "size", **environment) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--entry", "f32[4]", "nope"], "no operation on the fast path"),
+        (["--entry", "f32[*]"], "a size that is not known"),
+    ],
+)
+def test_cache_fill_names_what_it_cannot_take(plugjax, tmp_path, arguments, message):
+    environment = {"PLUGJAX_CACHE_DIR": str(tmp_path / "cache")}
+    assert message in plugjax("cache", "fill", "--device", "xla", *arguments, code=2, **environment)
+
+
 def test_demo_twice_trains_compares_exports_and_finds_its_programs_in_the_cache(plugjax, tmp_path):
     environment = {"PLUGJAX_CACHE_DIR": str(tmp_path / "cache")}
     first = plugjax("demo", "--epochs", "12", "--output", str(tmp_path / "out"), **environment)

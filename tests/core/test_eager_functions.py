@@ -5,6 +5,9 @@ import pytest
 
 import plugjax
 import plugjax.numpy as jnp
+from plugjax import lax
+from plugjax.core.backend import get_backend
+from plugjax.core.config import config
 from plugjax.core.primitive import state
 from plugjax.execution.eager_functions import eager_program
 
@@ -104,3 +107,66 @@ def test_one_array_twice_has_a_cached_program(name):
     np.testing.assert_array_equal(f(a, a), oracle(x, x))
     np.testing.assert_array_equal(f(a, b), oracle(x, y))
     assert len(state.trace.programs) == count
+
+
+@pytest.fixture
+def compiled(monkeypatch):
+    """The primitives of each program that XLA compiles, where it compiles eager operations."""
+    backend = get_backend("xla")
+    found = []
+    compile_ = type(backend).compile
+
+    def recorded(self, jaxpr, device, options):
+        found.append([eqn.primitive.name for eqn in jaxpr.eqns])
+        return compile_(self, jaxpr, device, options)
+
+    monkeypatch.setattr(type(backend), "compile", recorded)
+    plugjax.clear_caches()
+    with config.override("eager", "compile"), plugjax.default_device("xla"):
+        yield found
+    plugjax.clear_caches()
+
+
+INTS = np.arange(1, 4)
+FUSED = {
+    "outer": (lambda x: jnp.outer(x, x), np.outer(INTS, INTS)),
+    "a sine of integers": (jnp.sin, np.sin(INTS)),
+    "a quotient of integers": (lambda x: x / x, np.ones(3)),
+    "a number after a conversion": (lambda x: x * 2.5, INTS * 2.5),
+    "a number before": (lambda x: 3 / x, 3 / INTS),
+}
+
+
+@pytest.mark.parametrize("name", FUSED)
+def test_what_is_compiled_is_one_program(compiled, name):
+    function, expected = FUSED[name]
+    x = plugjax.device_put(INTS.astype(np.int32))
+    del compiled[:]
+    for _ in range(2):
+        np.testing.assert_allclose(function(x), expected, rtol=1e-6)
+    (primitives,) = compiled
+    assert len(primitives) > 1
+
+
+def test_one_primitive_is_compiled_for_all_who_bind_it(compiled):
+    x = plugjax.device_put(INTS.astype(np.float32))
+    del compiled[:]
+    for each in (x * x, jnp.multiply(x, x), lax.mul(x, x)):
+        np.testing.assert_array_equal(each, INTS * INTS)
+    assert compiled == [["mul"]]
+
+
+def test_an_integer_that_does_not_fit_is_refused_when_it_is_compiled_too(compiled):
+    x = plugjax.device_put(INTS.astype(np.int32))
+    assert (x / 2).tolist() == [0.5, 1, 1.5]
+    with pytest.raises(OverflowError):
+        x / 2**40
+
+
+def test_a_compiled_program_does_not_keep_what_depends_on_constants(compiled):
+    @eager_program(1)
+    def centred(x):
+        return x * x - np.float32(centre)
+
+    for centre in (1.0, 2.0):
+        assert centred(plugjax.device_put(np.float32(5))) == 25 - centre

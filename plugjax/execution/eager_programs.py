@@ -1,31 +1,35 @@
-"""What an operator, or a function of arrays, does with operands of given avals at a placement, as one host program.
+"""What an operator, or a function of arrays, does with operands of given avals at a placement, as one program.
 
 The callable is staged once. If its program is a line of primitives that all run on the host, a plugin writes a function over their
-kernels. Anything else (a constant, a loop, a primitive that must be compiled) leaves the callable to the evaluator.
+kernels. If none of them may, the backend compiles the program as a whole: one kernel where primitives are several. Anything else (a
+constant, primitives of both kinds) leaves the callable to the evaluator.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from plugjax.core import registry
-from plugjax.core.array import Array, aval_of, default_placement
+from plugjax.core.array import Array, aval_of, constant, default_placement
 from plugjax.core.aval import ShapedArray
+from plugjax.core.config import config
 from plugjax.core.device import Placement
 from plugjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, new_eqn
 from plugjax.core.vocabulary import convert_element_type_p
+from plugjax.execution.compile import Compiled
 from plugjax.execution.host_kernels import host_kernel
+from plugjax.execution.instruments import instrumented
 from plugjax.execution.number_types import NUMBERS, Conversion, conversion
 from plugjax.meshes.context import mesh_in_force
 from plugjax.meshes.kinds import usual
 from plugjax.transforms.staging import stage
 
 
-def host_program(
+def eager_program(
     function: Callable[..., Any], operands: Sequence[Any]
 ) -> Callable[..., Any] | None:
-    """The function as a program over host kernels, for operands like these; ``None`` if it is none.
+    """The function as one program, for operands like these; ``None`` if it is none.
 
     Args:
         function: of Arrays and numbers; it gives one array.
@@ -47,16 +51,56 @@ def host_program(
     except Exception:
         # The function raises it again, with arrays in place of tracers.
         return None
-    if jaxpr.consts or not all(_runs_on_host(eqn, placement) for eqn in jaxpr.eqns):
+    # A constant may be another one at the next call.
+    if jaxpr.consts or any(isinstance(v, Literal) for eqn in jaxpr.eqns for v in eqn.invars):
+        return None
+    on_host = all(_runs_on_host(eqn, placement) for eqn in jaxpr.eqns)
+    if not (on_host or _is_compiled(placement)):
         return None
     numbers = {i: type(x) for i, x in enumerate(operands) if type(x) is not Array}
     program, conversions = _converted(jaxpr, numbers)
     if not any(program.jaxpr.outvars[0] in eqn.outvars for eqn in program.eqns):
         return None
+    if not on_host:
+        return _compiled(program, placement, conversions, function)
     found: Callable[..., Any] | None = registry.active().hook.plugjax_host_program(
         jaxpr=program, placement=placement, conversions=conversions, otherwise=function
     )
     return found
+
+
+def _is_compiled(placement: Placement) -> bool:
+    """Whether the backend compiles all eager operations at a placement."""
+    mode = config.read("eager")
+    return mode == "compile" or (mode == "auto" and not placement.host_visible)
+
+
+def _compiled(
+    program: ClosedJaxpr,
+    placement: Placement,
+    conversions: Mapping[int, Conversion],
+    otherwise: Callable[..., Any],
+) -> Callable[..., Any] | None:
+    """The program as the backend compiles it; ``None`` for one equation, which the evaluator compiles for all who bind it."""
+    if len(program.eqns) < 2 or any(eqn.effects for eqn in program.eqns):
+        return None
+    compiled = Compiled(program, placement, {"name": otherwise.__name__.strip("_")})
+    if compiled.single is None:
+        return None
+    run = instrumented(compiled.single, lambda: program)
+    if not conversions:
+        return lambda *operands: run(operands)
+
+    def call(*operands: Any) -> Any:
+        arrays = list(operands)
+        try:
+            for i, convert in conversions.items():
+                arrays[i] = constant(convert(arrays[i]), placement)
+        except OverflowError:
+            return otherwise(*operands)
+        return run(arrays)
+
+    return call
 
 
 def _same_placement(x: Any, placement: Placement) -> bool:
@@ -65,9 +109,6 @@ def _same_placement(x: Any, placement: Placement) -> bool:
 
 def _runs_on_host(eqn: JaxprEqn, placement: Placement) -> bool:
     if eqn.primitive.multiple_results or eqn.effects:
-        return False
-    if any(isinstance(v, Literal) for v in eqn.invars):
-        # A constant may be another one at the next call.
         return False
     avals, out_avals = [v.aval for v in eqn.invars], [v.aval for v in eqn.outvars]
     return host_kernel(eqn.primitive, avals, out_avals, eqn.params, placement) is not None
