@@ -230,6 +230,15 @@ def test_what_turns_out_to_be_filled(dtype):
     agree(program, np.arange(10).reshape(5, 2).astype(dtype), np.int32(1))
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "int32"])
+def test_what_turns_out_to_be_an_argument(dtype):
+    def program(x, y, i):
+        zeros = lax.dot_general(jnp.zeros(1, x.dtype), y, (((), ()), ((), ())))
+        return lax.dynamic_update_index_in_dim(x | zeros, y[:1], i, 1)
+
+    agree(program, np.arange(1, 4, dtype=dtype), np.ones(3, dtype), np.int32(2))
+
+
 def test_stacks_that_begin_with_the_same_rows():
     """Both have zeros first; a later row of the one was written over that of the other."""
 

@@ -148,6 +148,18 @@ _LATE = (
         "test_overwriting.py::test_stacks_that_begin_with_the_same_rows",
     ),
     Workaround(
+        "updated_arguments",
+        Stage.FUSION,
+        "An update of what turns out to be an argument is made in the memory of the argument.",
+        Effect.WRONG,
+        """
+        def program(x):
+            zero = jnp.einsum("i,j->ij", jnp.zeros(1, x.dtype), x[0])[0, 0]
+            return (x - zero).at[0].set(1.0)
+        """,
+        "test_overwriting.py::test_what_turns_out_to_be_an_argument",
+    ),
+    Workaround(
         "updated_fills",
         Stage.FUSION,
         "Two arrays that turn out to be filled with the same number are one, which is updated in place while it is read as the other.",
