@@ -22,6 +22,7 @@ from plugjax.extend.rules import RuleSet, abstract_eval, hookimpl, impl
 from plugjax_iree.compile import process
 from plugjax_iree.compile.program import compile_ahead
 from plugjax_iree.exporter import IreeExporter
+from plugjax_iree.runtime import LoadedModule
 
 X = np.arange(6, dtype=np.float32)
 
@@ -287,6 +288,18 @@ def test_what_fails_while_it_runs_is_a_runtime_error_with_its_status(on_device):
     more_than_there_is = plugjax.jit(lambda x: jnp.zeros(1 << 44) + x)
     with pytest.raises(JaxRuntimeError, match=r"^RESOURCE_EXHAUSTED: "):
         more_than_there_is(1.0)
+
+
+def test_a_device_that_the_driver_lost_is_named_so():
+    """No device is lost at will: this is what IREE says of one."""
+    error = RuntimeError(
+        "Error invoking function: queue.c:2867: DATA_LOSS; [vkSignalSemaphore] VK_ERROR_DEVICE_LOST; while invoking"
+    )
+    module = object.__new__(LoadedModule)
+    with pytest.raises(
+        JaxRuntimeError, match=r"^DATA_LOSS: The driver has lost .* Start the process again"
+    ):
+        module.raise_original(error)
 
 
 @pytest.fixture

@@ -95,6 +95,10 @@ class LoadedModule:
             raise JaxRuntimeError(
                 f"RESOURCE_EXHAUSTED: Out of memory. {needs} IREE says: {error}"
             ) from error
+        if "DEVICE_LOST" in str(error):
+            raise JaxRuntimeError(
+                f"DATA_LOSS: The driver has lost the device, and the arrays on it. Start the process again. IREE says: {error}"
+            ) from error
         raise JaxRuntimeError(f"{status[1]}: {error}") from error
 
 
