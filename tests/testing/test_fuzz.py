@@ -214,6 +214,29 @@ def test_terms_that_a_backend_takes_for_zero_are_explained_by_noise(dtype):
     assert compare(wrong, expected, lambda: with_noise(program)).kind == "wrong"
 
 
+def test_a_sum_that_takes_a_product_unrounded_is_explained_by_noise():
+    """The sum is subnormal, and zero for a backend, which has not taken the product for zero. Where it is normal it counts."""
+    tiny = float(np.finfo(np.float32).tiny)
+    f, b = Aval("float32", (2,)), Aval("bool", (2,))
+    steps = [
+        Step("sum", "{0} * {1} + {2}", [0, 1, 2], [3]),
+        Step("conversion", "{0}.astype('bool')", [3], [4]),
+    ]
+    inputs = [
+        Input(0, f, [str(tiny), str(8 * tiny)]),
+        Input(1, f, ["-0.5", "-0.5"]),
+        Input(2, f, [str(tiny), str(tiny)]),
+    ]
+    program = Program(inputs, steps, [4], {**dict.fromkeys(range(4), f), 4: b})
+    expected = on_numpy(program)
+    assert expected.arrays[0].all()
+    found = Result([np.array([False, True])])
+    assert compare(found, expected, lambda: [expected.arrays]).kind == "wrong"
+    assert compare(found, expected, lambda: with_noise(program)) is None
+    wrong = Result([np.array([True, False])])
+    assert compare(wrong, expected, lambda: with_noise(program)).kind == "wrong"
+
+
 @pytest.mark.parametrize(
     "product",
     [

@@ -44,6 +44,7 @@ class Noise:
     Args:
         units: distance in units of the last place.
         flush: only replace subnormals by zeros, also among the terms of sums.
+        fused: but not of products, which sums may take before they are rounded.
         wide: only accumulate in float64, without intermediate overflow.
         negate: only flip the sign of zeros among results.
         large_first: also multiply the large factors of a product first: the order decides whether it overflows, or is taken for zero.
@@ -58,6 +59,7 @@ class Noise:
         units: float = 2,
         *,
         flush: bool = False,
+        fused: bool = False,
         wide: bool = False,
         negate: bool = False,
         large_first: bool = False,
@@ -67,7 +69,7 @@ class Noise:
     ) -> None:
         self.rng = np.random.default_rng(seed)
         self.units, self.flush, self.wide, self.negate = units, flush, wide, negate
-        self.large_first, self.unrounded = large_first, unrounded
+        self.large_first, self.unrounded, self.fused = large_first, unrounded, fused
         self.infinite, self.step = infinite, step
         # Results that are not exact, by their identity.
         self._inexact: dict[int, Any] = {}
@@ -82,7 +84,7 @@ class Noise:
             return kernel(*args, **params)
         if self.step:
             return self._marked(kernel(*args, **params), rounding, args)
-        moves_operands = moves_results = True
+        moves_operands, moves_results = not self.fused, True
         if not self.flush:
             moves_results = rounding is not Rounding.EXACT
             moves_operands = (
@@ -179,6 +181,7 @@ def _noisy_registry() -> Registry:
     """The installed plugins, with noise around the kernels that round."""
     registry = Registry().discover()
     kernels, roundings = registry.table(impl), registry.table(rounding_rule)
+    product = kernels[mul_p]
     for primitive, kernel in list(kernels.items()):
         # Kernels run inner programs too.
         if not primitive.structured:
@@ -191,6 +194,7 @@ def _noisy_registry() -> Registry:
         kernels[primitive] = _infinite(kernels[primitive])
     for primitive in (ceil_p, convert_element_type_p, floor_p, round_p):
         kernels[primitive] = _stepped(kernels[primitive])
+    kernels[mul_p] = _fused(product, kernels[mul_p])
     registry.table(scalar_impl).clear()
     return registry
 
@@ -265,6 +269,16 @@ def _infinite(kernel: Kernel) -> Kernel:
     return run
 
 
+def _fused(kernel: Kernel, noised: Kernel) -> Kernel:
+    """The kernel of a product, without noise if the noise in force leaves products to sums."""
+
+    def run(*args: Any, **params: Any) -> Any:
+        noise = _Current.noise
+        return (kernel if noise is not None and noise.fused else noised)(*args, **params)
+
+    return run
+
+
 def _stepped(kernel: Kernel) -> Kernel:
     """The kernel of a step, or of a conversion to integers, whose operand is moved in one direction if the noise in force says so."""
 
@@ -300,6 +314,7 @@ def noises() -> list[Noise]:
         Noise(0, wide=True),
         Noise(0, negate=True),
         Noise(0, flush=True, large_first=True),
+        Noise(0, flush=True, fused=True),
         Noise(0, unrounded=True),
         Noise(0, infinite=True),
         Noise(0, step=1),
