@@ -20,6 +20,8 @@ from plugjax_iree.mlir.rewriting import UTIL_BARRIER, i64s
 
 GENERIC = b"linalg.generic"
 FILL = b"linalg.fill"
+# Its operands are a piece, and the array that it is written into.
+INSERT = b"tensor.insert_slice"
 # The elements of the first operand in their order, maybe in its buffer.
 VIEWS = (
     UTIL_BARRIER,

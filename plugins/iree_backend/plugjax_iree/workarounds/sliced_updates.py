@@ -14,21 +14,21 @@ from plugjax_iree.mlir import (
     named,
     shape_of,
 )
-from plugjax_iree.mlir.generics import VIEWS, Writer
+from plugjax_iree.mlir.generics import INSERT, VIEWS, Writer
 
 # Their first operands are the updates. The last operand of a scatter is what it updates, and the second one of an insertion.
-_INSERT, _SCATTER = b"tensor.insert_slice", b"iree_linalg_ext.scatter"
+_SCATTER = b"iree_linalg_ext.scatter"
 _SLICE = b"tensor.extract_slice"
 
 
 def apply(mlir: Mlir, module: int) -> int:
     """Copy updates; returns their number."""
-    found = [o for name in (_INSERT, _SCATTER) for o in named(mlir, module, name)]
+    found = [o for name in (INSERT, _SCATTER) for o in named(mlir, module, name)]
     return sum(_copy_update(mlir, operation) for operation in found)
 
 
 def _copy_update(mlir: Mlir, operation: int) -> bool:
-    place = 1 if name_of(mlir, operation) == _INSERT else mlir.operand_count(operation) - 1
+    place = 1 if name_of(mlir, operation) == INSERT else mlir.operand_count(operation) - 1
     update = mlir.operand(operation, 0)
     array, is_slice = _origin(mlir, update)
     unknown = min(shape_of(mlir, update), default=0) < 0
