@@ -65,7 +65,7 @@ def clear() -> None:
 @app.command()
 def fill(
     device: Annotated[str, typer.Option(help="What compiles, as `iree:vulkan:0`.")],
-    entry: Annotated[list[str], typer.Option(help="Types of arrays, as `f32[32,128],f32[128]`.")],
+    arrays: Annotated[list[str], typer.Option(help="Types of arrays, as `f32[32,128],f32[128]`.")],
     operations: Annotated[
         list[str] | None,
         typer.Argument(help="As `add` or `outer`; all on the fast path if left out."),
@@ -76,11 +76,11 @@ def fill(
     if cache is None:
         return
     before = len(cache.entries())
-    types = [each for text in entry for each in parse_shapes(text)]
+    types = [each for text in arrays for each in parse_shapes(text)]
     with working(f"compiling for {device}"):
         found = filling.fill(device_of(device), types, operations or [])
     for text in found.refused:
         console.print(f"refused: {escape(text)}")
     console.print(
-        f"{found.there} operations are ready on {device}; {len(cache.entries()) - before} entries are new in {cache.directory}"
+        f"{found.ready} operations are ready on {device}; {len(cache.entries()) - before} entries are new in {cache.directory}"
     )

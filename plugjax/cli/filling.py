@@ -21,26 +21,12 @@ class Filled(NamedTuple):
     """What became of the operations.
 
     Attributes:
-        there: how many operations, with arrays of some shapes, are ready now.
+        ready: how many operations, with arrays of some shapes, are compiled.
         refused: what the device's compiler said of others.
     """
 
-    there: int
+    ready: int
     refused: list[str]
-
-
-def check_names(names: Sequence[str]) -> None:
-    """Whether all are eager operations.
-
-    Raises:
-        ValueError: one is not; those that are there are listed.
-    """
-    known = eager_operations()
-    for name in names:
-        if name not in known:
-            raise ValueError(
-                f"cache fill: {name!r} is no operation on the fast path. Choose from {', '.join(sorted(known))}."
-            )
 
 
 def fill(device: Device, types: Sequence[ShapeDtypeStruct], names: Sequence[str]) -> Filled:
@@ -54,13 +40,17 @@ def fill(device: Device, types: Sequence[ShapeDtypeStruct], names: Sequence[str]
     Raises:
         ValueError: a name is no eager operation, or a size is not known.
     """
-    check_names(names)
+    known = eager_operations()
+    for name in names:
+        if name not in known:
+            raise ValueError(
+                f"cache fill: {name!r} is no operation on the fast path. Choose from {', '.join(sorted(known))}."
+            )
     for each in types:
         if not all(isinstance(size, int) for size in each.shape):
             raise ValueError(
                 f"cache fill: {each.dtype}{list(each.shape)} has a size that is not known. Write numbers."
             )
-    known = eager_operations()
     shapes: dict[Any, list[tuple[int, ...]]] = {}
     for each in types:
         shapes.setdefault(each.dtype, [()]).append(each.shape)
@@ -76,12 +66,13 @@ def fill(device: Device, types: Sequence[ShapeDtypeStruct], names: Sequence[str]
     with warnings.catch_warnings(record=True) as seen, ThreadPoolExecutor(os.cpu_count()) as pool:
         warnings.simplefilter("always", FallbackWarning)
         answers = list(pool.map(lambda call: _run(*call), calls))
-    refused = [str(each.message) for each in seen if each.category is FallbackWarning]
-    refused += filter(None, answers)
-    return Filled(
-        answers.count("") - sum(each.category is FallbackWarning for each in seen),
-        [text.splitlines()[0] for text in refused],
-    )
+    refused = [str(told.message) for told in seen if told.category is FallbackWarning]
+    ready = answers.count("") - len(refused)
+    refused += [answer for answer in answers if answer]
+    for told in seen:
+        if told.category is not FallbackWarning:
+            warnings.warn_explicit(told.message, told.category, told.filename, told.lineno)
+    return Filled(ready, [text.splitlines()[0] for text in refused])
 
 
 def _operands(count: int, zeros: dict[Any, list[Array]]) -> Iterator[tuple[Array, ...]]:

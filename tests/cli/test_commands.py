@@ -200,7 +200,7 @@ def test_cache_fill_compiles_what_eager_calls_then_find(plugjax, tmp_path):
         "PLUGJAX_CACHE_DIR": str(tmp_path / "cache"),
         "PLUGJAX_EAGER": "compile",
     }
-    command = ["cache", "fill", "--device", "xla", "--entry", "f32[3,4],f32[4],i32[4]"]
+    command = ["cache", "fill", "--device", "xla", "--arrays", "f32[3,4],f32[4],i32[4]"]
     first = plugjax(*command, "outer", "matmul", "invert", **environment)
     # Of outer 9 pairs and 4 of integers, of matmul the 3 that fit; invert takes integers alone, scalars among them.
     assert "18 operations are ready on xla" in first, first
@@ -220,8 +220,8 @@ def test_cache_fill_compiles_what_eager_calls_then_find(plugjax, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--entry", "f32[4]", "nope"], "no operation on the fast path"),
-        (["--entry", "f32[*]"], "a size that is not known"),
+        (["--arrays", "f32[4]", "nope"], "no operation on the fast path"),
+        (["--arrays", "f32[*]"], "a size that is not known"),
     ],
 )
 def test_cache_fill_names_what_it_cannot_take(plugjax, tmp_path, arguments, message):
