@@ -6,6 +6,7 @@ import pytest
 import plugjax
 import plugjax.numpy as jnp
 from plugjax import lax
+from plugjax.extend.random import threefry2x32_p
 from plugjax_iree.compile import compiler, program
 from plugjax_iree.mlir.kept_functions import inlined, keeps_functions
 
@@ -78,8 +79,26 @@ def differentiated(x):
     return plugjax.value_and_grad(f)(x)
 
 
+def repeated_operands(x):
+    """Calls with operands in common, and calls with others."""
+    draw, words = threefry2x32_p.bind, lax.bitcast_convert_type(jnp.tile(x, (2, 1)), jnp.uint32)
+    x, y = words[:, 0][:6].repeat(2), words[:, 1][:6].repeat(2)
+
+    def either(number, a, b, c, d):
+        def one(a, b, c, d):
+            return draw(a, b, c, d)[0]
+
+        def other(a, b, c, d):
+            return draw(b, b, c, d)[0]
+
+        return lax.cond(a[0] > b[0] + np.uint32(number), one, other, a, b, c, d)
+
+    found = [either(0, x, x, y, x), *(either(i, x, x, x, x) for i in (2, 3, 4))]
+    return [*found, draw(x, x, x, x)[0], draw(y, x, y, x)[0]]
+
+
 PROGRAMS = (
-    sines, arguments_and_results, in_loops, draws, of_complex_numbers, differentiated,
+    sines, arguments_and_results, in_loops, draws, of_complex_numbers, differentiated, repeated_operands,
 )  # fmt: skip
 
 

@@ -2,15 +2,19 @@
 
 IREE inlines all functions, and its compiler takes time by the number of operations: some milliseconds each. A sine has sixty of them here
 (``trigonometric.py``), random numbers have hundreds. So a long lowering that would stand in a module many times becomes a function that is
-compiled once and called, at three microseconds a call. Functions that IREE keeps have a defect: their arguments and results have one place
-in memory for all calls, and a call with an argument or result of the program's own among others is refused. What goes into a call and comes out of it
-therefore passes through an operation that changes nothing and is not known to.
+compiled once and called, at three microseconds a call. Functions that IREE keeps have two defects:
+
+* Their arguments and results have one place in memory for all calls, and a call with an argument or result of the program's own among others is
+  refused. What goes into a call and comes out of it therefore passes through an operation that changes nothing and is not known to.
+* An operand becomes a buffer, the buffer's size and an offset, and IREE takes two of these arguments for one if they are the same in the last
+  calls, whether or not they differ in the first ones. So a function has one operand, an array of the elements of all: its offset is
+  smaller than the size of its buffer, in each call.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -90,8 +94,9 @@ class Outlining:
             if name is None:
                 return rule(ctx, *operands, **params)
             outs = ctx.avals_out
-            given = [self._touched(x, a) for x, a in zip(operands, ctx.avals_in, strict=True)]
-            results = ctx.module.call(name, given, [mlir.type_of(a) for a in outs])
+            packed = _packed_aval(ctx.avals_in)
+            given = self._touched(_packed(operands, ctx.avals_in), packed)
+            results = ctx.module.call(name, [given], [mlir.type_of(a) for a in outs])
             found = [self._touched(y, a) for y, a in zip(results, outs, strict=True)]
             return found if ctx.primitive.multiple_results else found[0]
 
@@ -130,14 +135,20 @@ class Outlining:
         avals = (*ctx.avals_in, *outs)
         if not all(map(_plain, avals)) or sum(a.size for a in avals) > _LARGE:
             return None
+        if len({a.dtype for a in ctx.avals_in}) != 1 or module.variables is not None:
+            return None
         invars, outvars = [Var(a) for a in ctx.avals_in], [Var(a) for a in outs]
         own = eqn.replace(invars=invars, outvars=outvars)
         program = ClosedJaxpr(Jaxpr([], invars, outvars, [own], eqn.primitive.name))
         calls = len(module.host_calls)
         name = module.unique_name(eqn.primitive.name)
+        types = [mlir.type_of(_packed_aval(ctx.avals_in))], [mlir.type_of(a) for a in outs]
+        function, block = mlir.add_function(module.module, name, *types, public=False)
         self._inside = True
         try:
-            function = module.write_function(program, name, public=False)
+            with mlir.at_end(block):
+                operands = _unpacked(block.arguments[0], ctx.avals_in)
+                mlir.op("func.return", [], module.inline(program, operands))
         finally:
             self._inside = False
         length = _length(function)
@@ -153,6 +164,37 @@ class Outlining:
 def _plain(aval: Any) -> bool:
     """Whether a value has a type that can be passed through an operation."""
     return isinstance(aval, ShapedArray) and aval.dtype.kind in "biufc" and aval.size > 0
+
+
+def _packed_aval(avals: Sequence[ShapedArray]) -> ShapedArray:
+    """The type of an array of the elements of all operands; of the only one, its own."""
+    if len(avals) == 1:
+        return avals[0]
+    return ShapedArray((sum(a.size for a in avals),), avals[0].dtype)
+
+
+def _packed(operands: Sequence[Value], avals: Sequence[ShapedArray]) -> Value:
+    if len(avals) == 1:
+        return operands[0]
+    flat = [
+        mlir.value("stablehlo.reshape", ShapedArray((a.size,), a.dtype), [x])
+        for x, a in zip(operands, avals, strict=True)
+    ]
+    return mlir.value(
+        "stablehlo.concatenate", _packed_aval(avals), flat, {"dimension": mlir.i64(0)}
+    )
+
+
+def _unpacked(packed: Value, avals: Sequence[ShapedArray]) -> list[Value]:
+    if len(avals) == 1:
+        return [packed]
+    found, start = [], 0
+    for aval in avals:
+        flat = ShapedArray((aval.size,), aval.dtype)
+        part = mlir.static_slice(packed, flat, [start], [start + aval.size])
+        found.append(mlir.value("stablehlo.reshape", aval, [part]))
+        start += aval.size
+    return found
 
 
 def _length(function: Any) -> int:
