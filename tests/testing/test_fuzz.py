@@ -326,6 +326,25 @@ def test_conversions_that_rounding_decides_are_explained_for_all_elements():
         assert compare(Result([found]), expected, lambda: with_noise(program)).kind == "wrong"
 
 
+def test_equal_results_of_rounding_are_explained_by_noise():
+    """Variances of equal numbers are rounding, and at times equal: their order is any, with any number of equals."""
+    f, i = Aval("float32", (3,)), Aval("int32", ())
+    steps = [
+        Step("variance", "jnp.var(jnp.stack([jnp.tanh({0})] * 3), 0)", [0], [1]),
+        Step("search", "jnp.searchsorted(jnp.sort({0}), {0}).max()", [1], [2]),
+    ]
+    numbers = ["0.20980022847652435", "-1.0713387727737427", "0.7231901288032532"]
+    program = Program([Input(0, f, numbers)], steps, [2], {0: f, 1: f, 2: i})
+    expected = on_numpy(program)
+    assert expected.arrays[0] == 2
+    found = Result([np.int32(0)])
+    assert compare(found, expected, lambda: [expected.arrays]).kind == "wrong"
+    assert compare(found, expected, lambda: with_noise(program)) is None
+    apart = Program([Input(1, f, ["0.5", "1.5", "-1.0"])], steps[1:], [2], {1: f, 2: i})
+    expected = on_numpy(apart)
+    assert compare(found, expected, lambda: with_noise(apart)).kind == "wrong"
+
+
 def test_shapes_dtypes_and_weak_types_are_compared():
     expected = Result([np.zeros((2, 1), np.int32)])
     assert compare(Result([np.zeros((1, 2), np.int32)]), expected, list).kind == "shape"

@@ -50,6 +50,7 @@ class Noise:
         large_first: also multiply the large factors of a product first: the order decides whether it overflows, or is taken for zero.
         unrounded: only give an infinity for the difference of two, as if one were a product that is subtracted before it is rounded and overflows.
         infinite: only give infinities for what is nan of a complex product whose factors are not nan: formulas differ in which component is which.
+        coarse: only round results to so many bits less: what differs by rounding alone is equal in some such runs.
         step: only move what is rounded to a whole number and is not exact, away from zero (1) or towards it (-1), so that no element is missed by chance.
     """
 
@@ -65,12 +66,13 @@ class Noise:
         large_first: bool = False,
         unrounded: bool = False,
         infinite: bool = False,
+        coarse: int = 0,
         step: int = 0,
     ) -> None:
         self.rng = np.random.default_rng(seed)
         self.units, self.flush, self.wide, self.negate = units, flush, wide, negate
         self.large_first, self.unrounded, self.fused = large_first, unrounded, fused
-        self.infinite, self.step = infinite, step
+        self.infinite, self.coarse, self.step = infinite, coarse, step
         # Results that are not exact, by their identity.
         self._inexact: dict[int, Any] = {}
 
@@ -85,17 +87,18 @@ class Noise:
         if self.step:
             return self._marked(kernel(*args, **params), rounding, args)
         moves_operands, moves_results = not self.fused, True
+        at_random = not (self.negate or self.coarse)
         if not self.flush:
             moves_results = rounding is not Rounding.EXACT
             moves_operands = (
-                moves_results and not self.negate and rounding is not Rounding.ROUNDS_AFTERWARDS
+                moves_results and at_random and rounding is not Rounding.ROUNDS_AFTERWARDS
             )
         out = kernel(*(map(self._moved, args) if moves_operands else args), **params)
         if self.flush and rounding is Rounding.ACCUMULATES:
             return _without_small_terms(out, max(map(np.size, args), default=0))
         if not moves_results:
             return out
-        if rounding is Rounding.CANCELS and not self.negate:
+        if rounding is Rounding.CANCELS and at_random:
             eps = float(ml_dtypes.finfo(out.dtype).eps)
             sums = self.rng.integers(-1, 2, np.shape(out)) * self.units * eps
             out = (np.asarray(out).astype(np.float64) + sums).astype(out.dtype)
@@ -120,6 +123,8 @@ class Noise:
             return _flushed(value)
         if self.negate:
             return np.where(value == 0, -value, value).astype(value.dtype)
+        if self.coarse:
+            return _rounded(value, self.coarse)
         return self._moved_complex(value) if value.dtype.kind == "c" else self._moved_floats(value)
 
     def _moved_floats(self, x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -132,6 +137,16 @@ class Noise:
         eps = float(np.finfo(z.dtype).eps)
         turn = self.rng.uniform(-1, 1, (2, *z.shape)) * self.units * eps
         return np.where(np.isfinite(z), z * (1 + turn[0] + 1j * turn[1]), z).astype(z.dtype)
+
+
+def _rounded(x: np.ndarray[Any, Any], bits: int) -> np.ndarray[Any, Any]:
+    """Numbers without the last bits of their mantissas."""
+    if x.dtype.kind == "c":
+        parts = (_rounded(part, bits) for part in (x.real, x.imag))
+        return np.stack([*parts], -1).view(x.dtype)[..., 0]
+    scale = 2.0 ** (ml_dtypes.finfo(x.dtype).nmant + 1 - bits)
+    fraction, exponent = np.frexp(x.astype(np.float64))
+    return np.ldexp(np.rint(fraction * scale) / scale, exponent).astype(x.dtype)
 
 
 def _in_float64(
@@ -317,6 +332,7 @@ def noises() -> list[Noise]:
         Noise(0, flush=True, fused=True),
         Noise(0, unrounded=True),
         Noise(0, infinite=True),
+        *(Noise(0, coarse=bits) for bits in (1, 2, 3)),
         Noise(0, step=1),
         Noise(0, step=-1),
     ]
