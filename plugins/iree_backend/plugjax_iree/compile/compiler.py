@@ -103,10 +103,13 @@ def compile_stablehlo(
         text = inlined(text)
     steps = deque(_attempts(tuning.steps(text, target, linked_with), apart))
     lines: tuple[int, ...] = ()
+    crashed = False
     while steps:
         step = steps.popleft()
         try:
-            return compile_with(text, (*fixed, *step.tuning), apart=step.apart, without=off)
+            return compile_with(
+                text, (*fixed, *step.tuning), apart=step.apart, without=off, crashed=crashed
+            )
         except CompileError as error:
             if error.stage in ("flags", "parse"):
                 raise  # Every step has the same text, and the same flags of the user.
@@ -114,6 +117,9 @@ def compile_stablehlo(
                 first_error = error
             else:
                 first_error.add_note(f"Nor with {step}.")
+            if error.stage == "crash" and not crashed and workarounds.active(Stage.CRASHED):
+                crashed = True
+                steps.appendleft(step)
             alone = error.line and error.line not in lines and len(lines) < _MOST_ALONE
             if alone and step.apart is not True and workarounds.active(Stage.REFUSED):
                 lines = (*lines, error.line)

@@ -28,7 +28,7 @@ _GROUPED = b"dispatch-creation"
 # The compiler does so next, too.
 _FUSE_ONE_USER = "util.func(iree-dispatch-creation-elementwise-op-fusion,canonicalize,cse)"
 # Phases after that, after which a program is verified: those that schedule kernels, and translate them for LLVM.
-_SCHEDULED = (b"stream", b"executable-sources")
+_SCHEDULED, _SOURCES = b"stream", b"executable-sources"
 _CONFIGURED = b"executable-configurations"
 _TRANSLATED = (b"executable-targets",)
 # How a kernel takes a buffer; and how many buffers the runtime takes.
@@ -128,6 +128,7 @@ def compile_here(
     without: Sequence[str] = (),
     phase: str = "",
     each_pass: bool = True,
+    crashed: bool = False,
 ) -> bytes:
     """Compile `text` in this process; several threads may do so at once.
 
@@ -139,6 +140,7 @@ def compile_here(
         phase: give the text of the program after this phase of the compiler instead of the compiled module.
         each_pass: verify the program after each of the compiler's passes. Otherwise it is verified after some phases, in three quarters of
             the time, and a program that a pass made malformed may end the process.
+        crashed: the compiler has crashed on the module; passes that are known to crash are left out.
 
     Raises:
         CompileError: the compiler refused the flags or the module.
@@ -168,7 +170,7 @@ def compile_here(
             with borrowed(invocation._inv_p) as (mlir, _):
                 mlir.verify_each_pass(invocation._inv_p, each_pass)
             succeeded = _prepare(invocation, apart, loops) and _run(
-                invocation, phase.encode(), each_pass
+                invocation, phase.encode(), each_pass, crashed
             )
         if not succeeded:
             raise CompileError("compile", diagnostics, text)
@@ -199,7 +201,7 @@ def _prepare(invocation: Any, apart: bool | Sequence[int], loops: bool) -> bool:
     )
 
 
-def _run(invocation: Any, phase: bytes, each_pass: bool) -> bool:
+def _run(invocation: Any, phase: bytes, each_pass: bool, crashed: bool) -> bool:
     """The compiler's phases, up to one if one is wanted, and the workarounds between them; whether all succeeded."""
     if phase in _WHOLE:
         return _run_up_to(invocation, phase)
@@ -207,7 +209,7 @@ def _run(invocation: Any, phase: bytes, each_pass: bool) -> bool:
         return False
     if phase == _GROUPED:
         return _run_up_to(invocation, phase)
-    return _divide(invocation) and _finish(invocation, phase, each_pass)
+    return _divide(invocation) and _finish(invocation, phase, each_pass, crashed)
 
 
 def _fuse(invocation: Any) -> bool:
@@ -223,16 +225,18 @@ def _divide(invocation: Any) -> bool:
     return divided and _work_around(invocation, Stage.FLOW)
 
 
-def _finish(invocation: Any, phase: bytes, each_pass: bool) -> bool:
+def _finish(invocation: Any, phase: bytes, each_pass: bool, crashed: bool) -> bool:
     """The phases that are left, up to one if one is wanted, and the workarounds before and after them; whether all succeeded."""
     if phase == b"flow":
         return True
     if not _work_around(invocation, Stage.KERNELS):
         return False
-    if phase in _SCHEDULED:
-        return _run_up_to(invocation, phase)
+    if not _schedule(invocation, crashed):
+        return False
+    if phase in (_SCHEDULED, _SOURCES):
+        return phase == _SCHEDULED or _run_up_to(invocation, phase)
     configured = (
-        (each_pass or _run_verified(invocation, _SCHEDULED))
+        (each_pass or (_is_well_formed(invocation) and _run_verified(invocation, [_SOURCES])))
         and _run_up_to(invocation, _CONFIGURED)
         and _can_be_called(invocation)
         and _work_around(invocation, Stage.CONFIGURED)
@@ -246,6 +250,23 @@ def _finish(invocation: Any, phase: bytes, each_pass: bool) -> bool:
         and invocation.execute()
         and _work_around(invocation, Stage.BYTECODE)
     )
+
+
+def _schedule(invocation: Any, crashed: bool) -> bool:
+    """Schedule kernels, with the workarounds if IREE crashed before or gives up now; whether that succeeded."""
+    instead = workarounds.active(Stage.CRASHED) if crashed else ()
+    if instead:
+        succeeded = all(_run_passes(invocation, row.passes) for row in instead)
+    else:
+        succeeded = _run_up_to(invocation, _SCHEDULED)
+    if not succeeded:
+        unsettled = workarounds.active(Stage.UNSETTLED)
+        succeeded = any(
+            rewrite(row, invocation) and _run_passes(invocation, row.passes) for row in unsettled
+        )
+    if succeeded:
+        _go_on_from(invocation, _SCHEDULED)
+    return succeeded
 
 
 def _run_verified(invocation: Any, phases: Sequence[bytes]) -> bool:
@@ -294,10 +315,16 @@ def _run_up_to(invocation: Any, phase: bytes) -> bool:
         mlir.stop_at(handle, phase)
     if not invocation.execute():
         return False
+    _go_on_from(invocation, phase)
+    return True
+
+
+def _go_on_from(invocation: Any, phase: bytes) -> None:
+    """Let the next execution begin after a phase."""
+    handle = invocation._inv_p
     with borrowed(handle) as (mlir, _):
         mlir.go_on_from(handle, phase)
         mlir.stop_at(handle, b"end")
-    return True
 
 
 def _work_around(invocation: Any, *stages: Stage) -> bool:
@@ -333,6 +360,7 @@ def compile_elsewhere(
     without: Sequence[str] = (),
     phase: str = "",
     each_pass: bool = True,
+    crashed: bool = False,
     process_flags: tuple[str, ...] = (),
 ) -> bytes:
     """Compile `text` in a helper process that the compiler has ``process_flags`` in; other arguments as of `compile_here`.
@@ -340,7 +368,13 @@ def compile_elsewhere(
     Raises:
         CompileError: as `compile_here`; the stage is ``"crash"`` if the process died.
     """
-    options = {"apart": apart, "without": list(without), "phase": phase, "each_pass": each_pass}
+    options = {
+        "apart": apart,
+        "without": list(without),
+        "phase": phase,
+        "each_pass": each_pass,
+        "crashed": crashed,
+    }
     try:
         failure, bytecode = process.compile_in_helper(text, flags, options, process_flags)
     except process.HelperDiedError as crash:

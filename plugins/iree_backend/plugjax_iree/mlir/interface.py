@@ -102,6 +102,9 @@ class Mlir:
     set_attribute: Callable[[int, Text, int], None] = _c(
         "mlirOperationSetAttributeByName", None, Pointer, Text, Pointer
     )
+    remove_attribute: Callable[[int, Text], bool] = _c(
+        "mlirOperationRemoveAttributeByName", _FLAG, Pointer, Text
+    )
     print_attribute: Callable[[int, Any, Any], None] = _c(
         "mlirAttributePrint", None, Pointer, Printer, Pointer
     )
