@@ -4,6 +4,8 @@ Many programs are compiled together as one, so that buffers have users in severa
 user is compiled alone.
 """
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 
@@ -237,6 +239,22 @@ def test_what_turns_out_to_be_an_argument(dtype):
         return lax.dynamic_update_index_in_dim(x | zeros, y[:1], i, 1)
 
     agree(program, np.arange(1, 4, dtype=dtype), np.ones(3, dtype), np.int32(2))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int8"])
+def test_parts_that_are_set_to_one_number(dtype):
+    """In any order, and in two dimensions."""
+
+    def rows(x):
+        places = permutations(range(4), 3)
+        return [x[0].at[i].set(0).at[j].set(n).at[k].set(0) for i, j, k in places for n in (0, 1)]
+
+    def blocks(x):
+        y = x.at[2:].set(0).at[1, 2:].set(0).at[1, :2].set(0)
+        return y, x.at[:, 3].set(1).at[:, 2].set(1), x.at[3, 1].set(2).at[3, 0].set(2).at[2].set(2)
+
+    for function in (rows, blocks):
+        agree(lambda x, f=function: f(x.astype(dtype)), np.arange(16).reshape(4, 4))
 
 
 def test_stacks_that_begin_with_the_same_rows():

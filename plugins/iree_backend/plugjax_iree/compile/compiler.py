@@ -117,7 +117,7 @@ def compile_stablehlo(
                 first_error = error
             else:
                 first_error.add_note(f"Nor with {step}.")
-            if error.stage == "crash" and not crashed and workarounds.active(Stage.CRASHED):
+            if error.stage == "crash" and not crashed and workarounds.active(Stage.UNCOUNTED):
                 crashed = True
                 steps.appendleft(step)
             alone = error.line and error.line not in lines and len(lines) < _MOST_ALONE

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from plugjax_iree import native, workarounds
 from plugjax_iree.compile import process
-from plugjax_iree.mlir import borrowed, printed, program_text
+from plugjax_iree.mlir import borrowed, is_for_vulkan, printed, program_text
 from plugjax_iree.mlir.kernels import exports
 from plugjax_iree.workarounds import Stage, Workaround
 
@@ -253,8 +253,10 @@ def _finish(invocation: Any, phase: bytes, each_pass: bool, crashed: bool) -> bo
 
 
 def _schedule(invocation: Any, crashed: bool) -> bool:
-    """Schedule kernels, with the workarounds if IREE crashed before or gives up now; whether that succeeded."""
-    instead = workarounds.active(Stage.CRASHED) if crashed else ()
+    """Schedule kernels, with the workarounds if IREE crashed before or gives up now, or for the device; whether that succeeded."""
+    with borrowed(invocation._inv_p) as (mlir, module):
+        uncounted = crashed or is_for_vulkan(mlir, module)
+    instead = workarounds.active(Stage.UNCOUNTED) if uncounted else ()
     if instead:
         succeeded = all(_run_passes(invocation, row.passes) for row in instead)
     else:

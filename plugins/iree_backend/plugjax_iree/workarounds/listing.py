@@ -34,7 +34,7 @@ _STAGES = {
     Stage.FUSION: "The whole program, before it is divided into kernels",
     Stage.FLOW: "The program, divided into kernels",
     Stage.KERNELS: "Kernels, before they are translated",
-    Stage.CRASHED: "Kernels, where the compiler crashed while it scheduled them",
+    Stage.UNCOUNTED: "Kernels, where they cannot be scheduled as elsewhere",
     Stage.UNSETTLED: "Kernels, while IREE schedules them",
     Stage.CONFIGURED: "Kernels, once IREE has chosen how they are translated",
     Stage.BYTECODE: "The program of the virtual machine, before its bytecode is written",
