@@ -95,20 +95,23 @@ def compile_stablehlo(
     fixed = (*_ALWAYS, *repairs, *target.flags(), *([_NO_SYMBOLS] if here else []))
     off = workarounds.switched_off()
     linked_with = linking.flags() if here else ()
+    # Vulkan refuses to release what is counted; elsewhere some modules crash the compiler (`counted_memory`).
+    counted = target.driver != "vulkan"
     if keeps_functions(text):
         first = next(iter(tuning.steps(text, target, linked_with)))
         if not apart:
             with contextlib.suppress(CompileError):
-                return compile_with(text, (*fixed, *first.tuning), apart=False, without=off)
+                return compile_with(
+                    text, (*fixed, *first.tuning), apart=False, without=off, counted=counted
+                )
         text = inlined(text)
     steps = deque(_attempts(tuning.steps(text, target, linked_with), apart))
     lines: tuple[int, ...] = ()
-    crashed = False
     while steps:
         step = steps.popleft()
         try:
             return compile_with(
-                text, (*fixed, *step.tuning), apart=step.apart, without=off, crashed=crashed
+                text, (*fixed, *step.tuning), apart=step.apart, without=off, counted=counted
             )
         except CompileError as error:
             if error.stage in ("flags", "parse"):
@@ -117,8 +120,8 @@ def compile_stablehlo(
                 first_error = error
             else:
                 first_error.add_note(f"Nor with {step}.")
-            if error.stage == "crash" and not crashed and workarounds.active(Stage.UNCOUNTED):
-                crashed = True
+            if error.stage == "crash" and counted and workarounds.active(Stage.UNCOUNTED):
+                counted = False
                 steps.appendleft(step)
             alone = error.line and error.line not in lines and len(lines) < _MOST_ALONE
             if alone and step.apart is not True and workarounds.active(Stage.REFUSED):

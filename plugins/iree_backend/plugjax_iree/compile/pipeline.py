@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from plugjax_iree import native, workarounds
 from plugjax_iree.compile import process
-from plugjax_iree.mlir import borrowed, is_for_vulkan, printed, program_text
+from plugjax_iree.mlir import borrowed, printed, program_text
 from plugjax_iree.mlir.kernels import exports
 from plugjax_iree.workarounds import Stage, Workaround
 
@@ -128,7 +128,7 @@ def compile_here(
     without: Sequence[str] = (),
     phase: str = "",
     each_pass: bool = True,
-    crashed: bool = False,
+    counted: bool = True,
 ) -> bytes:
     """Compile `text` in this process; several threads may do so at once.
 
@@ -140,7 +140,7 @@ def compile_here(
         phase: give the text of the program after this phase of the compiler instead of the compiled module.
         each_pass: verify the program after each of the compiler's passes. Otherwise it is verified after some phases, in three quarters of
             the time, and a program that a pass made malformed may end the process.
-        crashed: the compiler has crashed on the module; passes that are known to crash are left out.
+        counted: IREE counts the users of memory while it schedules kernels (`counted_memory` in the table of workarounds).
 
     Raises:
         CompileError: the compiler refused the flags or the module.
@@ -170,7 +170,7 @@ def compile_here(
             with borrowed(invocation._inv_p) as (mlir, _):
                 mlir.verify_each_pass(invocation._inv_p, each_pass)
             succeeded = _prepare(invocation, apart, loops) and _run(
-                invocation, phase.encode(), each_pass, crashed
+                invocation, phase.encode(), each_pass, counted
             )
         if not succeeded:
             raise CompileError("compile", diagnostics, text)
@@ -201,7 +201,7 @@ def _prepare(invocation: Any, apart: bool | Sequence[int], loops: bool) -> bool:
     )
 
 
-def _run(invocation: Any, phase: bytes, each_pass: bool, crashed: bool) -> bool:
+def _run(invocation: Any, phase: bytes, each_pass: bool, counted: bool) -> bool:
     """The compiler's phases, up to one if one is wanted, and the workarounds between them; whether all succeeded."""
     if phase in _WHOLE:
         return _run_up_to(invocation, phase)
@@ -209,7 +209,7 @@ def _run(invocation: Any, phase: bytes, each_pass: bool, crashed: bool) -> bool:
         return False
     if phase == _GROUPED:
         return _run_up_to(invocation, phase)
-    return _divide(invocation) and _finish(invocation, phase, each_pass, crashed)
+    return _divide(invocation) and _finish(invocation, phase, each_pass, counted)
 
 
 def _fuse(invocation: Any) -> bool:
@@ -225,13 +225,13 @@ def _divide(invocation: Any) -> bool:
     return divided and _work_around(invocation, Stage.FLOW)
 
 
-def _finish(invocation: Any, phase: bytes, each_pass: bool, crashed: bool) -> bool:
+def _finish(invocation: Any, phase: bytes, each_pass: bool, counted: bool) -> bool:
     """The phases that are left, up to one if one is wanted, and the workarounds before and after them; whether all succeeded."""
     if phase == b"flow":
         return True
     if not _work_around(invocation, Stage.KERNELS):
         return False
-    if not _schedule(invocation, crashed):
+    if not _schedule(invocation, counted):
         return False
     if phase in (_SCHEDULED, _SOURCES):
         return phase == _SCHEDULED or _run_up_to(invocation, phase)
@@ -252,11 +252,9 @@ def _finish(invocation: Any, phase: bytes, each_pass: bool, crashed: bool) -> bo
     )
 
 
-def _schedule(invocation: Any, crashed: bool) -> bool:
-    """Schedule kernels, with the workarounds if IREE crashed before or gives up now, or for the device; whether that succeeded."""
-    with borrowed(invocation._inv_p) as (mlir, module):
-        uncounted = crashed or is_for_vulkan(mlir, module)
-    instead = workarounds.active(Stage.UNCOUNTED) if uncounted else ()
+def _schedule(invocation: Any, counted: bool) -> bool:
+    """Schedule kernels, with the workarounds if memory is not counted or IREE gives up; whether that succeeded."""
+    instead = () if counted else workarounds.active(Stage.UNCOUNTED)
     if instead:
         succeeded = all(_run_passes(invocation, row.passes) for row in instead)
     else:
@@ -362,7 +360,7 @@ def compile_elsewhere(
     without: Sequence[str] = (),
     phase: str = "",
     each_pass: bool = True,
-    crashed: bool = False,
+    counted: bool = True,
     process_flags: tuple[str, ...] = (),
 ) -> bytes:
     """Compile `text` in a helper process that the compiler has ``process_flags`` in; other arguments as of `compile_here`.
@@ -375,7 +373,7 @@ def compile_elsewhere(
         "without": list(without),
         "phase": phase,
         "each_pass": each_pass,
-        "crashed": crashed,
+        "counted": counted,
     }
     try:
         failure, bytecode = process.compile_in_helper(text, flags, options, process_flags)
