@@ -210,3 +210,24 @@ def test_loops_over_empty_arrays_are_left(changes, agrees):
     with without(("one_by_one",)):
         agrees(lambda x, y: lax.fori_loop(0, 4, lambda i, c: y, x), empty, empty, rtol=0, atol=0)
     assert changes["scalar_loops"] == 0
+
+
+def two_carries(x):
+    return lax.while_loop(
+        lambda s: s[2] < 9, lambda s: (s[0] * 1.5 + 1, s[1] + s[0], s[2] + 1), (x, x * 2, 0)
+    )[:2]
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        plugjax.vmap(two_carries, 1),
+        plugjax.vmap(two_carries, 0, 1),
+        lambda x: [y.T for y in two_carries(x)],
+        lambda x: [jnp.sin(y.T) for y in two_carries(x.T)],
+        lambda x: (two_carries(x)[0].T, two_carries(jnp.sin(x).T)[1]),
+    ],
+)
+def test_results_that_are_transposed(program, agrees):
+    with without(("one_by_one",)):
+        agrees(program, TABLE, rtol=2e-5, atol=1e-6)

@@ -63,6 +63,20 @@ _LATE = (
         "test_scalar_loops.py::test_loops",
     ),
     Workaround(
+        "transposed_results",
+        Stage.LINALG,
+        'A loop of two carries whose results are transposed is refused ("expected number of yield values (2) to match the number of inits").',
+        Effect.REFUSED,
+        """
+        def program(x):
+            def step(i, c):
+                return c[0] * 1.5 + 1, c[1] + c[0]
+
+            return [y.T for y in lax.fori_loop(0, 9, step, (x, x * 2))]
+        """,
+        "test_scalar_loops.py::test_results_that_are_transposed",
+    ),
+    Workaround(
         "partial_users",
         Stage.FUSION,
         "A producer with several users is fused into one that reads a part of it, and the other users get that part only.",
