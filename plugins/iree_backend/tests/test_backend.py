@@ -19,8 +19,8 @@ from plugjax.core.backend import get_backend
 from plugjax.core.errors import JaxRuntimeError
 from plugjax.extend.core import Primitive
 from plugjax.extend.rules import RuleSet, abstract_eval, hookimpl, impl
-from plugjax_iree.compile import process
-from plugjax_iree.compile.program import compile_ahead
+from plugjax_iree.compile import CompileTarget, compile_stablehlo, process
+from plugjax_iree.compile.program import compile_ahead, lower_program
 from plugjax_iree.exporter import IreeExporter
 from plugjax_iree.runtime import LoadedModule
 
@@ -345,6 +345,15 @@ def test_text_of_a_program_after_a_phase_of_the_compiler(on_iree):
     np.testing.assert_allclose(compiled(np.ones(64, np.float32)), 128 * np.tanh(1), rtol=1e-6)
     with pytest.raises(RuntimeError, match="unrecognized compile-to phase name: nonsense"):
         lowered.compile({"phase": "nonsense"}).as_text()
+
+
+def test_text_of_a_program_for_a_device_that_is_described():
+    target = CompileTarget("vulkan", "llvmpipe")
+    lowered = lower_program(plugjax.make_jaxpr(by_the_factor)(X), "gpu", {"debug_info": True})
+    text = target.declared(lowered.as_text(generic=True, debug_info=True))
+    flow = compile_stablehlo(text, target, phase="flow").decode()
+    assert 'arch = "llvmpipe"' in flow
+    assert '/mul"(' in flow
 
 
 def test_memory_waits_for_a_result_of_its_size_until_caches_are_cleared():

@@ -7,6 +7,7 @@ import pytest
 
 import plugjax
 import plugjax.numpy as jnp
+from plugjax.cli.classifier import init, train_step
 
 found = [d for d in plugjax.devices("iree") if d.kind == "vulkan"]
 pytestmark = pytest.mark.skipif(
@@ -65,6 +66,54 @@ def test_compiled_programs_give_the_values_of_numpy(device, function):
         assert ours.device is device
         assert ours._host is None
         np.testing.assert_allclose(np.asarray(ours), expected, rtol=2e-5, atol=2e-6)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: (x[0], x[1:]),
+        lambda x: jnp.concatenate([x, x[:2]]),
+        lambda x: jnp.concatenate([x @ x.T, x], 1),
+        lambda x: x.at[1:].set(0.0),
+    ],
+    ids=["slices", "concatenation", "products", "fill"],
+)
+def test_each_call_has_its_own_memory(device, function):
+    compiled = plugjax.jit(function)
+    results = [compiled(jnp.asarray(VALUES + n)) for n in range(4)]
+    for n, result in enumerate(results):
+        for ours, expected in zip(
+            plugjax.tree.leaves(result),
+            plugjax.tree.leaves(on_numpy(function, jnp.asarray(VALUES + n))),
+            strict=True,
+        ):
+            np.testing.assert_allclose(np.asarray(ours), expected, rtol=2e-5)
+
+
+def test_training_in_place(device):
+    rng = np.random.default_rng(0)
+    batches = [
+        (rng.random((64, 64), np.float32), rng.integers(0, 10, 64).astype(np.int32))
+        for _ in range(10)
+    ]
+
+    def train(*donated):
+        step = plugjax.jit(train_step, donate_argnums=donated)
+        parameters = init(plugjax.random.key(0))
+        first, second = (plugjax.tree.map(jnp.zeros_like, parameters) for _ in range(2))
+        state = (parameters, first, second, jnp.float32(0))
+        losses = []
+        for batch in batches:
+            state, value = step(state, *batch)
+            losses.append(float(value))
+        return losses, plugjax.tree.leaves(state)
+
+    losses, state = train(0)
+    with plugjax.default_device("numpy"):
+        expected, others = train()
+    np.testing.assert_allclose(losses, expected, rtol=1e-5)
+    for ours, theirs in zip(state, others, strict=True):
+        np.testing.assert_allclose(np.asarray(ours), np.asarray(theirs), rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.parametrize("size", [31, 32, 33, 64, 67, 96, 128])

@@ -264,9 +264,10 @@ def _schedule(invocation: Any, counted: bool) -> bool:
         succeeded = any(
             rewrite(row, invocation) and _run_passes(invocation, row.passes) for row in unsettled
         )
-    if succeeded:
-        _go_on_from(invocation, _SCHEDULED)
-    return succeeded
+    if not succeeded:
+        return False
+    _go_on_from(invocation, _SCHEDULED)
+    return _work_around(invocation, Stage.SCHEDULED)
 
 
 def _run_verified(invocation: Any, phases: Sequence[bytes]) -> bool:

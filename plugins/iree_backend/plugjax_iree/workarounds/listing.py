@@ -36,6 +36,7 @@ _STAGES = {
     Stage.KERNELS: "Kernels, before they are translated",
     Stage.UNCOUNTED: "Kernels, where they cannot be scheduled as elsewhere",
     Stage.UNSETTLED: "Kernels, while IREE schedules them",
+    Stage.SCHEDULED: "Kernels, once IREE has scheduled them",
     Stage.CONFIGURED: "Kernels, once IREE has chosen how they are translated",
     Stage.BYTECODE: "The program of the virtual machine, before its bytecode is written",
     Stage.REFUSED: "After a refusal",

@@ -36,6 +36,8 @@ class Stage(StrEnum):
     """If the compiler crashed on the module before, or a device refuses what is counted: passes of MLIR that schedule kernels."""
     UNSETTLED = "unsettled schedule"
     """If IREE gave up while it scheduled kernels: ``(mlir, module) -> whether it can go on``, and the passes of MLIR that are left."""
+    SCHEDULED = "scheduled kernels"
+    """Once IREE has scheduled kernels: ``(mlir, module) -> changes``."""
     CONFIGURED = "configured kernels"
     """Once IREE has chosen how each kernel is translated: ``(mlir, module) -> changes``."""
     BYTECODE = "bytecode"

@@ -474,6 +474,18 @@ _LATE = (
         "iree-stream-pack-dispatch-operands,iree-stream-cleanup-pipeline,iree-stream-fold-uniform-operands,iree-stream-cleanup-pipeline,symbol-dce",
     ),
     Workaround(
+        "kept_copies",
+        Stage.SCHEDULED,
+        "On Vulkan devices, steps that only copy use the memory of the first call again.",
+        Effect.UNSEEN,
+        """
+        def program(x):
+            return x[0], x[2:]
+        """,
+        "test_kept_copies.py::test_commands_that_only_copy_are_for_one_use",
+        because="because it is seen on Vulkan devices only",
+    ),
+    Workaround(
         "vector_tiles",
         Stage.CONFIGURED,
         "With AVX-512 tiles must divide an array: matrices and images of odd sizes are computed number by number.",
