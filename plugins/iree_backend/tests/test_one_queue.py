@@ -23,7 +23,12 @@ def straight(x):
     return jnp.square(x), x.at[2].set(1)
 
 
-@pytest.mark.parametrize("function", [branch, loop, straight])
+def with_constant(x):
+    numbers = np.cos(np.arange(8, dtype=np.float32))
+    return x * numbers, x + numbers, numbers
+
+
+@pytest.mark.parametrize("function", [branch, loop, straight, with_constant])
 def test_programs_for_vulkan_use_one_queue(function):
     with plugjax.default_device("iree"):
         text = plugjax.jit(function).lower(np.ones(8, np.float32)).as_text()

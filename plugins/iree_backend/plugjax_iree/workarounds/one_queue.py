@@ -6,7 +6,7 @@ queue whose work waits for the other's. They take a number, one after the other,
 semaphore must increase.
 """
 
-from plugjax_iree.mlir import Mlir, is_for_vulkan, printed, set_parsed_attribute
+from plugjax_iree.mlir import Mlir, is_for_vulkan, operations, printed, set_parsed_attribute
 
 _AFFINITY = b"stream.affinity.default"
 _ALL, _FIRST = ">", ", [0]>"
@@ -16,6 +16,11 @@ def apply(mlir: Mlir, module: int) -> int:
     """Give all work to the first queue; returns the number of changes."""
     if not is_for_vulkan(mlir, module):
         return 0
-    device = printed(mlir, module, _AFFINITY)
-    set_parsed_attribute(mlir, module, _AFFINITY, device.removesuffix(_ALL) + _FIRST)
-    return 1
+    changes = 0
+    # Constants that IREE keeps beside the program say where they are, too.
+    for operation in (module, *operations(mlir, module)):
+        if device := printed(mlir, operation, _AFFINITY):
+            first = device.removesuffix(_ALL) + _FIRST
+            set_parsed_attribute(mlir, operation, _AFFINITY, first)
+            changes += 1
+    return changes
