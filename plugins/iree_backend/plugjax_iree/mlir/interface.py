@@ -166,6 +166,7 @@ class Mlir:
     )
     is_result: Callable[[int], bool] = _c("mlirValueIsAOpResult", _FLAG, Pointer)
     owner: Callable[[int], int] = _c("mlirOpResultGetOwner", Pointer, Pointer)
+    owning_block: Callable[[int], int] = _c("mlirBlockArgumentGetOwner", Pointer, Pointer)
     first_use: Callable[[int], int | None] = _c("mlirValueGetFirstUse", Pointer, Pointer)
     next_use: Callable[[int], int | None] = _c("mlirOpOperandGetNextUse", Pointer, Pointer)
     user: Callable[[int], int] = _c("mlirOpOperandGetOwner", Pointer, Pointer)

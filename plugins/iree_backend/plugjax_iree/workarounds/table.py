@@ -514,7 +514,7 @@ _LATE = (
     Workaround(
         "registers",
         Stage.BYTECODE,
-        "A branch that passes one reference twice loses it if one of the two is already in its target register.",
+        "A branch that passes a reference on may lose it, if it passes it twice or if something behind the branch reads it.",
         Effect.REFUSED,
         """
         def program(x):
