@@ -152,6 +152,31 @@ def test_values_that_are_repeated(device, name, shape):
     np.testing.assert_allclose(plugjax.jit(REPEATED[name])(x), expected, rtol=2e-4, atol=2e-5)
 
 
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "int8", "int16"])
+@pytest.mark.parametrize("shape", [(40, 33), (8, 5, 33)], ids=str)
+def test_narrow_numbers_that_are_read_twice(device, shape, dtype):
+    def centered(x):
+        wide = x.reshape(shape).astype(jnp.float32)
+        return wide - wide.sum(tuple(range(len(shape) - 1)))
+
+    x = (np.arange(40 * 33).reshape(40, 33) % 7).astype(jnp.dtype(dtype))
+    expected = on_numpy(centered, jnp.asarray(x))
+    np.testing.assert_array_equal(np.asarray(plugjax.jit(centered)(x)), expected)
+
+
+def test_constants_of_bfloat16(device):
+    numbers = np.linspace(-2, 2, 4).astype(jnp.bfloat16)
+    x = VALUES.astype(jnp.bfloat16)
+    # Operations that are compiled one by one are not refused.
+    options = {"without": ("one_by_one",)}
+    added = plugjax.jit(
+        lambda x: (x + numbers, numbers.astype(np.float32) * x[0]), compiler_options=options
+    )
+    expected = (x + numbers, numbers.astype(np.float32) * x[0].astype(np.float32))
+    for ours, theirs in zip(added(x), expected, strict=True):
+        np.testing.assert_array_equal(np.asarray(ours), theirs)
+
+
 def test_values_travel_both_ways(device):
     x = plugjax.device_put(np.arange(1000, dtype=np.float32), device)
     there = plugjax.device_put(x + 1, "numpy")

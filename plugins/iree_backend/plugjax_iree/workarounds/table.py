@@ -102,6 +102,31 @@ _LATE = (
         because="because it is seen on Vulkan devices only",
     ),
     Workaround(
+        "widened_operands",
+        Stage.FUSION,
+        "On Vulkan devices sums along the first axis of what is widened, and read twice, lack elements.",
+        Effect.UNSEEN,
+        """
+        def program(x):
+            x = x.astype(jnp.bfloat16).astype(jnp.float32)
+            return x - x.sum(0)
+        """,
+        "test_vulkan.py::test_narrow_numbers_that_are_read_twice",
+        because="because it is seen on Vulkan devices only",
+    ),
+    Workaround(
+        "brain_constants",
+        Stage.FUSION,
+        "On Vulkan devices arrays of constants of bfloat16 are refused within kernels.",
+        Effect.UNSEEN,
+        """
+        def program(x):
+            return x.astype(jnp.bfloat16) + jnp.array([1, 2, 3, 4], jnp.bfloat16)
+        """,
+        "test_vulkan.py::test_constants_of_bfloat16",
+        because="because it is seen on Vulkan devices only",
+    ),
+    Workaround(
         "paired_readings",
         Stage.FUSION,
         "Of a result that reads one reduction along two of its axes, only blocks on the diagonal are written.",
