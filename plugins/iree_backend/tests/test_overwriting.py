@@ -474,6 +474,24 @@ def test_an_update_of_everything_is_no_argument(start):
 
 
 @pytest.mark.spread(2)
+@pytest.mark.parametrize(("length", "unroll"), [(3, 2), (4, 3), (6, 3)])
+def test_what_each_step_updates_is_stacked_before_the_next(length, unroll):
+    def stacked(x, y, place):
+        def step(carry, _):
+            carry = tuple(c.at[place, np.array([2, 1, 0])].add(1.0, mode="drop") for c in carry)
+            return carry, carry
+
+        return lax.scan(step, (x, y), None, length=length, unroll=unroll)[1]
+
+    x = np.arange(9, dtype=np.float32).reshape(3, 3)
+    with plugjax.default_device("iree"):
+        found = plugjax.jit(stacked, tiered=False)(x, x * 2, np.uint32(1))
+    for ours, start in zip(found, (x, x * 2), strict=True):
+        sums = np.tile(start, (length, 1, 1))
+        sums[:, 1] += np.arange(1, length + 1)[:, None]
+        np.testing.assert_array_equal(np.asarray(ours), sums)
+
+
 @pytest.mark.parametrize(("length", "unroll"), [(1, 1), (2, 2), (5, 8), (5, 2), (5, True), (4, 2)])
 def test_unrolled_loops_leave_what_they_begin_with(length, unroll):
     def program(x, i):

@@ -164,15 +164,17 @@ def test_narrow_numbers_that_are_read_twice(device, shape, dtype):
     np.testing.assert_array_equal(np.asarray(plugjax.jit(centered)(x)), expected)
 
 
-def test_constants_of_bfloat16(device):
-    numbers = np.linspace(-2, 2, 4).astype(jnp.bfloat16)
-    x = VALUES.astype(jnp.bfloat16)
+@pytest.mark.parametrize("dtype", ["bfloat16", "complex64"])
+def test_constants(device, dtype):
+    numbers = np.linspace(-2, 2, 4).astype(jnp.dtype(dtype))
+    x = VALUES.astype(numbers.dtype)
+    wide = np.result_type(numbers, np.float32)
     # Operations that are compiled one by one are not refused.
     options = {"without": ("one_by_one",)}
     added = plugjax.jit(
-        lambda x: (x + numbers, numbers.astype(np.float32) * x[0]), compiler_options=options
+        lambda x: (x + numbers, numbers.astype(wide) * x[0]), compiler_options=options
     )
-    expected = (x + numbers, numbers.astype(np.float32) * x[0].astype(np.float32))
+    expected = (x + numbers, numbers.astype(wide) * x[0].astype(wide))
     for ours, theirs in zip(added(x), expected, strict=True):
         np.testing.assert_array_equal(np.asarray(ours), theirs)
 

@@ -170,7 +170,7 @@ def a_loop_that_updates_constant_places(x, v):
             y = x[:1].at[-1, np.array([0, 1])].min(v, mode="clip")
             return c * 0.5 + jnp.tanh(y.sum()), c
 
-        return lax.scan(step, start, None, length=3, unroll=2)[0]
+        return lax.scan(step, start, None, length=5, unroll=2)[0]
 
     return plugjax.value_and_grad(loop, (0, 1))(v[:2], x[1, 0]), plugjax.vmap(loop)(x[:, :2], v)
 
@@ -252,12 +252,6 @@ def columns_that_are_gathered(x, v):
     return jnp.sum(x[:, 1][places] * x[:, 2][places])
 
 
-def bits_of_a_column_that_are_gathered(x, v):
-    bits = lax.bitcast_convert_type(x[:, 1], jnp.int32)
-    places = v[:3].astype(int)
-    return jnp.sum(bits[places] * x[:, 2].astype(jnp.int32)[places])
-
-
 def what_a_pad_cuts_off_and_is_gathered(x, v):
     padded = lax.pad(x.reshape(2, 8, 1), 0.0, ((-1, 2, 2), (1, -1, 1), (1, -1, 2)))
     return padded.at[:, (v * 3).astype(int) % 4].get(mode="promise_in_bounds")
@@ -280,7 +274,6 @@ GATHERED = [
     columns_at_computed_places_that_are_gathered,
     strided_and_gathered,
     columns_that_are_gathered,
-    bits_of_a_column_that_are_gathered,
 ]
 
 
@@ -295,7 +288,7 @@ def kernels_before_and_between_loops(x, v):
             chosen = chosen.get(mode="promise_in_bounds")
             return total * 0.5 + jnp.tanh(jnp.sum(chosen.astype("float32"))), None
 
-        return lax.scan(step, start, None, 3, unroll=2)[0]
+        return lax.scan(step, start, None, 5, unroll=2)[0]
 
     rows = v[:4].reshape(2, 2).astype(int)
     return sums(x[0], rows), plugjax.vmap(sums)(x[:2], jnp.stack([rows, rows * 2]))

@@ -4,9 +4,9 @@ IREE 3.13 leaves out the copy before an update (``flow.tensor.clone``) although 
 the update: whether they read the old or the new elements is chance. So the lowering updates a copy (`updated_values`), and here, where all
 users are known, needless copies are removed: users that the update itself waits for have read before it.
 
-In a loop, copies of values that change from step to step are removed: there IREE's own copies are right. A loop-invariant value IREE would
-copy once, before the loop, and each step would update the result of the step before: ``x.at[i].add(v)`` of an ``x`` from outside of the loop.
-There the copies of the lowering stay (``tests/test_overwriting.py``).
+In a loop, such copies are removed only of values that change from step to step. A loop-invariant value IREE would copy once, before
+the loop, and each step would update the result of the step before: ``x.at[i].add(v)`` of an ``x`` from outside of the loop. There
+the copies of the lowering stay (``tests/test_overwriting.py``).
 """
 
 from typing import NamedTuple
@@ -65,8 +65,8 @@ def _find(mlir: Mlir, program: int, copies: dict[int, _Copy], changing: set[int]
 
 
 def _is_needless(mlir: Mlir, copy: int, found: _Copy) -> bool:
-    if found.changing is not None:
-        return mlir.operand(copy, 1) in found.changing
+    if found.changing is not None and mlir.operand(copy, 1) not in found.changing:
+        return False
     return not _has_late_users(mlir, copy, found.clones)
 
 
