@@ -36,6 +36,7 @@ LOWERING = (
             return lax.fori_loop(0, 2, step, x)
         """,
         "test_overwriting.py::test_a_slice_of_what_a_branch_gives",
+        beside=("updated_values",),
     ),
     Workaround(
         "whole_updates",
