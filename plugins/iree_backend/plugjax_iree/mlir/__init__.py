@@ -5,6 +5,7 @@ from plugjax_iree.mlir.interface import Mlir, borrowed
 from plugjax_iree.mlir.reading import (
     MOVES,
     PROGRAMS,
+    bits_of,
     blocks,
     defining_op,
     in_all,
@@ -51,6 +52,7 @@ __all__ = [
     "UTIL_BARRIER",
     "Builder",
     "Mlir",
+    "bits_of",
     "blocks",
     "borrowed",
     "choose",

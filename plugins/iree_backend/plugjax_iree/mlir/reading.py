@@ -136,8 +136,12 @@ def is_zero(mlir: Mlir, constant: int) -> bool:
     element = mlir.element_type(mlir.type_of(mlir.result(constant, 0)))
     if value is None or not mlir.is_splat(value) or mlir.is_complex(element):
         return False
-    bits = mlir.float_bits(element) if mlir.is_float(element) else mlir.bits(element)
-    return not any(ctypes.string_at(mlir.raw_data(value), (bits + 7) // 8))
+    return not any(ctypes.string_at(mlir.raw_data(value), (bits_of(mlir, element) + 7) // 8))
+
+
+def bits_of(mlir: Mlir, element: int) -> int:
+    """How many bits a number of a type of integers or floats has."""
+    return mlir.float_bits(element) if mlir.is_float(element) else mlir.bits(element)
 
 
 def printed(mlir: Mlir, operation: int, name: bytes) -> str:

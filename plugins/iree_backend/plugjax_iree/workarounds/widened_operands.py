@@ -9,10 +9,12 @@ from collections.abc import Iterator
 from plugjax_iree.mlir import (
     UTIL_BARRIER,
     Mlir,
+    bits_of,
     insert_barrier,
     is_for_vulkan,
     name_of,
     named,
+    operands,
     users,
 )
 from plugjax_iree.mlir.generics import GENERIC, VIEWS
@@ -42,18 +44,12 @@ def _readers(mlir: Mlir, value: int) -> Iterator[int]:
 
 
 def _widens(mlir: Mlir, generic: int) -> bool:
-    """Whether an operation has one operand, and results of more bits."""
-    if mlir.operand_count(generic) != 2:
+    """Whether an operation has one operand, of numbers with fewer bits than its results."""
+    kinds = [mlir.type_of(value) for value in operands(mlir, generic)]
+    if len(kinds) != 2 or not all(map(mlir.is_array, kinds)):
         return False
-    operand, result = mlir.operand(generic, 0), mlir.result(generic, 0)
-    return _bits(mlir, operand) < _bits(mlir, result)
-
-
-def _bits(mlir: Mlir, value: int) -> int:
-    """Of a number of an array; of a value that is none, 0."""
-    kind = mlir.type_of(value)
-    if mlir.is_array(kind):
-        kind = mlir.element_type(kind)
-    if mlir.is_integer(kind):
-        return mlir.bits(kind)
-    return mlir.float_bits(kind) if mlir.is_float(kind) else 0
+    numbers = [mlir.element_type(kind) for kind in kinds]
+    if not all(mlir.is_integer(n) or mlir.is_float(n) for n in numbers):
+        return False
+    narrow, wide = (bits_of(mlir, n) for n in numbers)
+    return narrow < wide
