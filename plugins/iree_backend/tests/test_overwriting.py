@@ -473,7 +473,6 @@ def test_an_update_of_everything_is_no_argument(start):
     np.testing.assert_array_equal(found, [2, 1, 2, *(X * 2)[3:]])
 
 
-@pytest.mark.spread(2)
 @pytest.mark.parametrize(("length", "unroll"), [(3, 2), (4, 3), (6, 3)])
 def test_what_each_step_updates_is_stacked_before_the_next(length, unroll):
     def stacked(x, y, place):
@@ -492,6 +491,7 @@ def test_what_each_step_updates_is_stacked_before_the_next(length, unroll):
         np.testing.assert_array_equal(np.asarray(ours), sums)
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize(("length", "unroll"), [(1, 1), (2, 2), (5, 8), (5, 2), (5, True), (4, 2)])
 def test_unrolled_loops_leave_what_they_begin_with(length, unroll):
     def program(x, i):

@@ -252,6 +252,12 @@ def columns_that_are_gathered(x, v):
     return jnp.sum(x[:, 1][places] * x[:, 2][places])
 
 
+def bits_of_a_column_that_are_gathered(x, v):
+    bits = lax.bitcast_convert_type(x[:, 1], jnp.int32)
+    places = v[:3].astype(int)
+    return jnp.sum(bits[places] * x[:, 2][places].astype(jnp.int32))
+
+
 def what_a_pad_cuts_off_and_is_gathered(x, v):
     padded = lax.pad(x.reshape(2, 8, 1), 0.0, ((-1, 2, 2), (1, -1, 1), (1, -1, 2)))
     return padded.at[:, (v * 3).astype(int) % 4].get(mode="promise_in_bounds")
@@ -274,6 +280,7 @@ GATHERED = [
     columns_at_computed_places_that_are_gathered,
     strided_and_gathered,
     columns_that_are_gathered,
+    bits_of_a_column_that_are_gathered,
 ]
 
 

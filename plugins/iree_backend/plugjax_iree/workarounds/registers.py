@@ -4,7 +4,7 @@ IREE 3.13 loses references ("indirect buffer reference ... is out range", "ref i
 the register of what it is passed as, which leaves the other register null. It does so though the reference has a second use:
 
 * it is passed twice, and one of the two is already in its target register (iree-org/iree pull request 24781 describes the mechanism);
-* what comes after the branch reads it (pull request 23689 looks for that in some blocks only).
+* what comes after the branch reads it.
 
 Several results of one computation share a buffer, and a branch may give back what it got, so loops with branches have such
 references; whether the registers coincide is chance. Between the compiler's last phase and its bytecode, what is passed on gets a

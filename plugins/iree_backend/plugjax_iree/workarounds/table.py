@@ -193,10 +193,10 @@ _LATE = (
         Effect.WRONG,
         """
         def program(x):
-            zero = jnp.einsum("i,j->ij", jnp.zeros(1, x.dtype), x[0])[0, 0]
-            return (x - zero).at[0].set(1.0)
+            return (x * 1).at[np.array([1])].set(5.0)
         """,
         "test_overwriting.py::test_what_turns_out_to_be_an_argument",
+        beside=("overwritten_arguments",),
     ),
     Workaround(
         "updated_fills",
@@ -322,7 +322,7 @@ _LATE = (
         Effect.REFUSED,
         """
         def program(x):
-            return x.at[2].set(0.0).at[1].set(0.0)
+            return x.at[np.array([2])].set(0.0).at[np.array([1])].set(0.0)
         """,
         "test_overwriting.py::test_parts_that_are_set_to_one_number",
     ),

@@ -51,6 +51,7 @@ LOWERING = (
         "test_overwriting.py::test_an_update_of_everything_is_no_argument",
         arguments=2,
         place="lowering/slicing.py",
+        beside=("updated_arguments",),
     ),
     Workaround(
         "written_barriers",
@@ -117,7 +118,7 @@ LOWERING = (
             return tangents(x)
         """,
         "test_loops.py::test_loops_that_end_in_loops",
-        beside=("scalar_loops",),
+        beside=("scalar_loops", "counted_memory"),
     ),
     Workaround(
         "copied_carries",

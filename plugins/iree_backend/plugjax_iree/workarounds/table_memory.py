@@ -26,6 +26,7 @@ DONATION_AND_PROGRAM = (
             return x.at[np.array([0, 2, 2])].add(1.0)
         """,
         "test_overwriting.py::test_an_argument_that_nobody_reads_afterwards",
+        beside=("updated_arguments",),
     ),
 )
 

@@ -115,6 +115,7 @@ INLINED_AND_STABLEHLO = (
             return r[:, None] - r[None, :]
         """,
         "test_workarounds.py::test_values_are_those_of_numpy",
+        beside=("paired_readings",),
     ),
     Workaround(
         "unsigned_products",
@@ -150,6 +151,7 @@ INLINED_AND_STABLEHLO = (
             return x[2::-2] * 2, lax.rev(lax.slice(x[0], (0,), (3,), (2,)), (0,))
         """,
         "test_workaround_table.py::test_right_with_it",
+        beside=("gathered_slices",),
     ),
     Workaround(
         "single_steps",
