@@ -102,8 +102,27 @@ RESULTS = {
     "compiled weak": lambda j: float(j.jit(lambda x: x + 1).lower(np.float32(1)).compile()(1.0)),
     "known while tracing": lambda j: float(j.jit(lambda x: chosen(j, x))(1.0)),
     "traced while tracing": lambda j: round(float(j.grad(lambda x: early(j, x))(1.0)), 5),
+    "ufuncs": lambda j: [j.jit(f)(*[V4] * f.nin).tolist() for f in (j.numpy.add, j.numpy.negative)],
+    "object with attributes": lambda j: j.jit(Scale())(V4).tolist(),
+    "object with attributes and a derivative": lambda j: derivative_of(j, j.custom_jvp(Scale())),
     "named": lambda j: float(j.named_call(j.named_scope("s")(lambda x: x + 1), name="q")(1.0)),
 }  # fmt: skip
+
+
+class Scale:
+    """A function whose attributes have names that classes of functions may have."""
+
+    def __init__(self):
+        self._call = self._layout = self._take = self.lower = self.by_position = self._signature = 3
+        self.fun = self.trace = None
+
+    def __call__(self, x):
+        return x * self._call
+
+
+def derivative_of(j, f):
+    f.defjvp(lambda primals, tangents: (f(*primals), tangents[0] * 5))
+    return float(j.grad(f)(2.0)), float(f(2.0))
 
 
 def sizes(j):

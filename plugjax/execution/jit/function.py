@@ -64,7 +64,7 @@ from plugjax.meshes.partition import Partition
 from plugjax.meshes.placements import common_placement
 from plugjax.transforms import staging
 from plugjax.transforms.argument_names import argument_names, function_place
-from plugjax.transforms.callables import check_callable
+from plugjax.transforms.callables import check_callable, stand_for
 from plugjax.transforms.discharge import has_references, is_reference
 from plugjax.transforms.flat_calls import Structure, without_references
 from plugjax.transforms.function_caches import functions, kept_for
@@ -72,9 +72,6 @@ from plugjax.transforms.high_values import has_high, is_high
 from plugjax.transforms.mutable_values import MutableValueError, is_mutable
 from plugjax.transforms.shape_struct import ShapeDtypeStruct
 from plugjax.transforms.tracebacks import api_boundary, own_boundaries, shorten_traceback
-
-# What a jitted function has beside the attributes of the function that it wraps.
-_METHODS = ("trace", "lower", "eval_shape", "clear_cache", "_cache_size")
 
 
 class JitFunction:
@@ -113,10 +110,7 @@ class JitFunction:
 
     def __init__(self, fun: Callable[..., Any], **options: Any) -> None:
         check_callable("jit", fun)
-        functools.update_wrapper(self, fun)
-        for name in _METHODS:
-            # Of a function that has such a method too.
-            self.__dict__.pop(name, None)
+        stand_for(self, fun)
         self.__name__ = getattr(fun, "__name__", type(fun).__name__)
         self._fun = fun
         self._given = options

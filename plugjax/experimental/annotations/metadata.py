@@ -66,9 +66,9 @@ class _WithMetadata:
     """A function that runs within the block, and whose methods (``lower`` of a jitted function) do so too."""
 
     def __init__(self, function: Callable[..., Any], updates: dict[str, Any]) -> None:
+        functools.update_wrapper(self, function)
         self._function = function
         self._updates = updates
-        functools.update_wrapper(self, function)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         with Metadata(self._updates):

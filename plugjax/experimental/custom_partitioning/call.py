@@ -43,6 +43,7 @@ class custom_partitioning:  # noqa: N801  # JAX's name
     """
 
     def __init__(self, fun: Callable[..., Any], static_argnums: Sequence[int] = ()) -> None:
+        functools.update_wrapper(self, fun)
         self.fun = fun
         self.static_argnums = static_argnums
         self.partition: Callable[..., Any] | None = None
@@ -50,7 +51,6 @@ class custom_partitioning:  # noqa: N801  # JAX's name
         self.infer_sharding_from_operands: Callable[..., Any] | None = None
         self.decode_shardings = True
         self.sharding_rule: SdyShardingRule | Callable[..., Any] | None = None
-        functools.update_wrapper(self, fun)
 
     def def_partition(
         self,
