@@ -26,6 +26,27 @@ def agrees():
 
 
 @pytest.fixture
+def on_numpy():
+    """A function's values on NumPy."""
+
+    def values(function, *args):
+        with plugjax.default_device("numpy"):
+            return plugjax.tree.map(np.asarray, function(*args))
+
+    return values
+
+
+@pytest.fixture
+def vulkan():
+    """A Vulkan device, which programs run on. What is found to be wrong is a failure, and is not repaired."""
+    found = [d for d in plugjax.devices("iree") if d.kind == "vulkan"]
+    if not found:
+        pytest.skip("no Vulkan device: apt-get install mesa-vulkan-drivers libvulkan1")
+    with plugjax.config.override("verify", "off"), plugjax.default_device(found[0]):
+        yield found[0]
+
+
+@pytest.fixture
 def changes(monkeypatch):
     """How many changes each workaround made, by its name; programs are compiled in this process, and none is kept."""
     found: dict[str, int] = {}

@@ -9,23 +9,7 @@ import plugjax
 import plugjax.numpy as jnp
 from plugjax.cli.classifier import init, train_step
 
-found = [d for d in plugjax.devices("iree") if d.kind == "vulkan"]
-pytestmark = pytest.mark.skipif(
-    not found, reason="no Vulkan device: apt-get install mesa-vulkan-drivers libvulkan1"
-)
 VALUES = np.linspace(-3, 3, 12, dtype=np.float32).reshape(3, 4)
-
-
-@pytest.fixture
-def device():
-    # What is found to be wrong is a failure, and is not repaired.
-    with plugjax.config.override("verify", "off"), plugjax.default_device(found[0]):
-        yield found[0]
-
-
-def on_numpy(function, *args):
-    with plugjax.default_device("numpy"):
-        return plugjax.tree.map(np.asarray, function(*args))
 
 
 def loss(w, x):
@@ -57,13 +41,13 @@ def carried(x):
     ],
     ids=["product", "functions", "powers", "reductions", "integers", "indices", "random", "scan", "gradient"],
 )  # fmt: skip
-def test_compiled_programs_give_the_values_of_numpy(device, function):
+def test_compiled_programs_give_the_values_of_numpy(vulkan, on_numpy, function):
     args = (VALUES.T @ VALUES / 9, VALUES) if function.__name__ == "loss" else (VALUES,)
     results = plugjax.jit(function)(*args)
     for ours, expected in zip(
         plugjax.tree.leaves(results), plugjax.tree.leaves(on_numpy(function, *args)), strict=True
     ):
-        assert ours.device is device
+        assert ours.device is vulkan
         assert ours._host is None
         np.testing.assert_allclose(np.asarray(ours), expected, rtol=2e-5, atol=2e-6)
 
@@ -78,7 +62,7 @@ def test_compiled_programs_give_the_values_of_numpy(device, function):
     ],
     ids=["slices", "concatenation", "products", "fill"],
 )
-def test_each_call_has_its_own_memory(device, function):
+def test_each_call_has_its_own_memory(vulkan, on_numpy, function):
     compiled = plugjax.jit(function)
     results = [compiled(jnp.asarray(VALUES + n)) for n in range(4)]
     for n, result in enumerate(results):
@@ -90,7 +74,7 @@ def test_each_call_has_its_own_memory(device, function):
             np.testing.assert_allclose(np.asarray(ours), expected, rtol=2e-5)
 
 
-def test_training_in_place(device):
+def test_training_in_place(vulkan):
     rng = np.random.default_rng(0)
     batches = [
         (rng.random((64, 64), np.float32), rng.integers(0, 10, 64).astype(np.int32))
@@ -117,7 +101,7 @@ def test_training_in_place(device):
 
 
 @pytest.mark.parametrize("size", [31, 32, 33, 64, 67, 96, 128])
-def test_sorts(device, size):
+def test_sorts(vulkan, size):
     x = np.random.default_rng(0).normal(size=(3, size)).astype(np.float32)
     with plugjax.config.override("fallback", "error"):
         least, order, most = plugjax.jit(
@@ -146,7 +130,7 @@ REPEATED = {
 
 @pytest.mark.parametrize("shape", [(40, 50), (10, 100), (65, 65)], ids=str)
 @pytest.mark.parametrize("name", REPEATED)
-def test_values_that_are_repeated(device, name, shape):
+def test_values_that_are_repeated(vulkan, on_numpy, name, shape):
     x = np.random.default_rng(0).normal(size=shape).astype(np.float32)
     expected = on_numpy(REPEATED[name], x)
     np.testing.assert_allclose(plugjax.jit(REPEATED[name])(x), expected, rtol=2e-4, atol=2e-5)
@@ -154,7 +138,7 @@ def test_values_that_are_repeated(device, name, shape):
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "int8", "int16"])
 @pytest.mark.parametrize("shape", [(40, 33), (8, 5, 33)], ids=str)
-def test_narrow_numbers_that_are_read_twice(device, shape, dtype):
+def test_narrow_numbers_that_are_read_twice(vulkan, on_numpy, shape, dtype):
     def centered(x):
         wide = x.reshape(shape).astype(jnp.float32)
         return wide - wide.sum(tuple(range(len(shape) - 1)))
@@ -165,7 +149,7 @@ def test_narrow_numbers_that_are_read_twice(device, shape, dtype):
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "complex64"])
-def test_constants(device, dtype):
+def test_constants(vulkan, dtype):
     numbers = np.linspace(-2, 2, 4).astype(jnp.dtype(dtype))
     x = VALUES.astype(numbers.dtype)
     wide = np.result_type(numbers, np.float32)
@@ -179,33 +163,33 @@ def test_constants(device, dtype):
         np.testing.assert_array_equal(np.asarray(ours), theirs)
 
 
-def test_values_travel_both_ways(device):
-    x = plugjax.device_put(np.arange(1000, dtype=np.float32), device)
+def test_values_travel_both_ways(vulkan):
+    x = plugjax.device_put(np.arange(1000, dtype=np.float32), vulkan)
     there = plugjax.device_put(x + 1, "numpy")
-    back = plugjax.device_put(there, device)
+    back = plugjax.device_put(there, vulkan)
     assert float(back.sum()) == float(np.arange(1, 1001).sum())
     assert x.tolist()[:2] == [0.0, 1.0]
 
 
 @pytest.mark.parametrize("mode", ["auto", "host", "compile"])
-def test_eager_operations(device, mode):
+def test_eager_operations(vulkan, mode):
     plugjax.config.update("eager", mode)
     try:
         y = jnp.asarray(VALUES) * 2
-        assert y.device is device
+        assert y.device is vulkan
         np.testing.assert_array_equal(np.asarray(y), VALUES * 2)
     finally:
         plugjax.config.update("eager", "auto")
 
 
-def test_a_callback_gets_the_values(device):
+def test_a_callback_gets_the_values(vulkan):
     f = plugjax.jit(
         lambda x: plugjax.pure_callback(np.sin, plugjax.ShapeDtypeStruct(x.shape, x.dtype), x) * 2
     )
     np.testing.assert_allclose(np.asarray(f(VALUES)), np.sin(VALUES) * 2, rtol=1e-6)
 
 
-def test_float64(device):
+def test_float64(vulkan):
     with plugjax.enable_x64(True), warnings.catch_warnings():
         # Where the device has none, NumPy computes it.
         warnings.simplefilter("ignore", plugjax.errors.FallbackWarning)
@@ -214,7 +198,7 @@ def test_float64(device):
 
 
 @pytest.mark.parametrize("groups", [{"feature_group_count": 2}, {"batch_group_count": 2}])
-def test_convolutions_in_groups(device, groups):
+def test_convolutions_in_groups(vulkan, on_numpy, groups):
     rng = np.random.default_rng(0)
     features = 4 if "feature_group_count" in groups else 2
     images = rng.normal(size=(2, features, 4, 5)).astype(np.float32)
@@ -227,7 +211,7 @@ def test_convolutions_in_groups(device, groups):
     np.testing.assert_allclose(found, on_numpy(convolve, images, kernel), rtol=2e-5, atol=1e-5)
 
 
-def test_bools_beyond_a_multiple_of_four(device):
+def test_bools_beyond_a_multiple_of_four(vulkan, on_numpy):
     x = np.array([1, np.inf, np.nan, -np.inf, 0, -0.0, np.nan], np.float32)
     found = plugjax.jit(lambda x: (jnp.isfinite(x), x < 0.5, x.astype(jnp.int8)))(np.nan_to_num(x))
     expected = on_numpy(
@@ -237,59 +221,11 @@ def test_bools_beyond_a_multiple_of_four(device):
         np.testing.assert_array_equal(np.asarray(ours), theirs)
 
 
-def test_long_sums(device):
+def test_long_sums(vulkan, on_numpy):
     x = np.random.default_rng(0).normal(size=(256, 384)).astype(np.float32)
     for function in (lambda x: x.sum(1), lambda x: x.max(1), lambda x: x @ x[0]):
         found = np.asarray(plugjax.jit(function)(x))
         np.testing.assert_allclose(found, on_numpy(function, x), rtol=1e-4, atol=1e-4)
-
-
-LARGE = np.array([3, -40, 1e3, 1e5, -1e10, 1e19, 16367173 * 2.0**72, 3e38], np.float32)
-SMALL = np.array([3e-8, -2e-5, 1e-3, -0.1, 0.4, 1e-30, 0.0], np.float32)
-
-
-def test_functions_of_large_and_small_numbers(device):
-    def large(x):
-        return jnp.sin(x), jnp.cos(x), jnp.tan(x), jnp.arcsinh(x), jnp.fmod(x, 3.0), jnp.fmod(x, x[::-1])  # fmt: skip
-
-    def small(x):
-        return jnp.log1p(x), jnp.expm1(x), jnp.arcsinh(x), jnp.arctanh(x), jnp.tanh(x)
-
-    for function, x in ((large, LARGE), (small, SMALL)):
-        for ours, expected in zip(plugjax.jit(function)(x), on_numpy(function, x), strict=True):
-            np.testing.assert_allclose(np.asarray(ours), expected, rtol=5e-7)
-
-
-def test_remainders_as_ieee_754_defines_them(device):
-    x = np.array([7, -7, 0, -0.0, np.inf, np.nan, 5, 5, 5, 1e10, 1e-30], np.float32)
-    y = np.array([3, 3, 3, 3, 3, 3, 0, np.inf, np.nan, 3, 7e-37], np.float32)
-    found = np.asarray(plugjax.jit(plugjax.lax.rem)(x, y))
-    with np.errstate(invalid="ignore"):
-        expected = np.fmod(x, y)
-    np.testing.assert_array_equal(found, expected)
-    np.testing.assert_array_equal(np.signbit(found[:4]), np.signbit(expected[:4]))
-
-
-def test_functions_of_complex_numbers(device):
-    rng = np.random.default_rng(0)
-    z = rng.normal(size=(4, 10)) + 1j * rng.normal(size=(4, 10))
-    z = (z * np.array([1, 30, 1e19, 1e-25])[:, None]).astype(np.complex64)
-
-    def function(z):
-        z = jnp.asarray(z)
-        return (
-            *(f(z) for f in (jnp.abs, jnp.log, jnp.sqrt, jnp.tanh, jnp.arctan, jnp.log1p)),
-            *(f(z[:2]) for f in (jnp.exp, jnp.sinh, jnp.cos, jnp.expm1)),
-            z / z[::-1],
-            jnp.log(z[0] / jnp.abs(z[0]) * 1.00001),
-        )
-
-    for ours, expected in zip(plugjax.jit(function)(z), on_numpy(function, z), strict=True):
-        expected = np.asarray(expected)
-        error = np.abs(np.asarray(ours) - expected)
-        finite = np.isfinite(expected)
-        np.testing.assert_array_equal(np.isfinite(error), finite)
-        np.testing.assert_array_less(error[finite], 1e-5 * np.abs(expected[finite]) + 1e-37)
 
 
 def sine_of_host(x):
@@ -325,16 +261,16 @@ def decomposed_in_scan(x):
     [called_in_scan, called_in_while, called_in_branch, decomposed_in_scan],
     ids=lambda function: function.__name__,
 )
-def test_the_host_is_called_in_loops(device, function):
+def test_the_host_is_called_in_loops(vulkan, on_numpy, function):
     expected = plugjax.tree.leaves(on_numpy(lambda x: function(jnp.asarray(x)), VALUES))
     for ours, theirs in zip(
         plugjax.tree.leaves(plugjax.jit(function)(VALUES)), expected, strict=True
     ):
-        assert ours.device is device
+        assert ours.device is vulkan
         np.testing.assert_allclose(np.asarray(ours), theirs, rtol=1e-5, atol=1e-6)
 
 
-def test_ordered_calls_in_loops(device):
+def test_ordered_calls_in_loops(vulkan):
     seen = []
 
     def step(i, c):

@@ -27,10 +27,10 @@ _WHOLE = (b"input", b"abi", b"preprocessing", b"global-optimization")
 _GROUPED = b"dispatch-creation"
 # The compiler does so next, too.
 _FUSE_ONE_USER = "util.func(iree-dispatch-creation-elementwise-op-fusion,canonicalize,cse)"
-# Phases after that, after which a program is verified: those that schedule kernels, and translate them for LLVM.
+# Phases after that, after which a program is verified: those that schedule kernels, and translate them for the device.
 _SCHEDULED, _SOURCES = b"stream", b"executable-sources"
 _CONFIGURED = b"executable-configurations"
-_TRANSLATED = (b"executable-targets",)
+_TRANSLATED = b"executable-targets"
 # How a kernel takes a buffer; and how many buffers the runtime takes.
 _BUFFER, _MOST_BUFFERS = "#hal.pipeline.binding", 32
 _FORKED = {"after_compiler": False}
@@ -243,13 +243,13 @@ def _finish(invocation: Any, phase: bytes, each_pass: bool, counted: bool) -> bo
     )
     if not configured or phase == _CONFIGURED:
         return configured
+    if not (
+        _run_verified(invocation, [_TRANSLATED]) and _work_around(invocation, Stage.TRANSLATED)
+    ):
+        return False
     if phase:
-        return _run_up_to(invocation, phase)
-    return bool(
-        (each_pass or _run_verified(invocation, _TRANSLATED))
-        and invocation.execute()
-        and _work_around(invocation, Stage.BYTECODE)
-    )
+        return phase == _TRANSLATED or _run_up_to(invocation, phase)
+    return bool(invocation.execute() and _work_around(invocation, Stage.BYTECODE))
 
 
 def _schedule(invocation: Any, counted: bool) -> bool:

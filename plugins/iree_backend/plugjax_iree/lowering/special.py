@@ -175,7 +175,8 @@ def _digamma(w: Wide, x: Value) -> Value:
     angle = w.op("multiply", beyond, w.number(math.pi))
     cotangent = w.op("divide", w.number(math.pi), tangent(w, angle))
     reflected = w.op("subtract", right, cotangent)
-    reflected = w.where(w.is_("EQ", beyond, w.number(0.0)), w.nan(), reflected)
+    is_pole = w.either(w.is_("EQ", beyond, w.number(0.0)), w.is_("EQ", x, w.number(-math.inf)))
+    reflected = w.where(is_pole, w.nan(), reflected)
     return w.where(left, reflected, right)
 
 

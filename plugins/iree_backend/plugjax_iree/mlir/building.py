@@ -50,9 +50,21 @@ class Builder:
             named.append((self._mlir.identifier(self._context, text_of(key)), attribute))
         return create(self._mlir, name, self._location, types, values, named, regions)
 
-    def before(self, name: bytes, types: Sequence[int], values: Sequence[int]) -> int:
+    def type(self, written: str) -> int:
+        """A type, as MLIR writes it."""
+        kind = self._mlir.parse_type(self._context, text_of(written.encode()))
+        assert kind is not None, written
+        return kind
+
+    def before(
+        self,
+        name: bytes,
+        types: Sequence[int],
+        values: Sequence[int],
+        attributes: Mapping[bytes, str] = MappingProxyType({}),
+    ) -> int:
         """The result of an operation that is written before the one that is replaced."""
-        made = self.operation(name, types, values, {})
+        made = self.operation(name, types, values, attributes)
         self._mlir.insert_before(self._mlir.block_of(self._place), self._place, made)
         return self._mlir.result(made, 0)
 

@@ -38,6 +38,7 @@ _STAGES = {
     Stage.UNSETTLED: "Kernels, while IREE schedules them",
     Stage.SCHEDULED: "Kernels, once IREE has scheduled them",
     Stage.CONFIGURED: "Kernels, once IREE has chosen how they are translated",
+    Stage.TRANSLATED: "Kernels, once IREE has translated them for the device",
     Stage.BYTECODE: "The program of the virtual machine, before its bytecode is written",
     Stage.REFUSED: "After a refusal",
     Stage.RESULTS: "Results of a call",

@@ -40,6 +40,8 @@ class Stage(StrEnum):
     """Once IREE has scheduled kernels: ``(mlir, module) -> changes``."""
     CONFIGURED = "configured kernels"
     """Once IREE has chosen how each kernel is translated: ``(mlir, module) -> changes``."""
+    TRANSLATED = "translated kernels"
+    """Once IREE has translated each kernel for the device: ``(mlir, module) -> changes``."""
     BYTECODE = "bytecode"
     """On the program of IREE's virtual machine, before its bytecode is written: ``(mlir, module) -> changes``."""
     REFUSED = "after a refusal"

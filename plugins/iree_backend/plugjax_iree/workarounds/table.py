@@ -537,6 +537,30 @@ _LATE = (
         because="a training step of a transformer takes 1.2 times as long to compile, and its results are the same",
     ),
     Workaround(
+        "exact_arithmetic",
+        Stage.TRANSLATED,
+        "On Vulkan devices, the driver may compute (x + y) - x as y, and x - x as 0 where x is infinite.",
+        Effect.UNSEEN,
+        """
+        def program(x):
+            return (x + 1e9) - 1e9
+        """,
+        "test_vulkan_arithmetic.py::test_arithmetic_is_exact",
+        because="because it is seen on Vulkan devices only",
+    ),
+    Workaround(
+        "hidden_zeros",
+        Stage.TRANSLATED,
+        "On Vulkan devices, the driver may compute x * 0 and x / 0 as 0, also of nan, where it knows that a number is zero.",
+        Effect.UNSEEN,
+        """
+        def program(x):
+            return x * 0, x / 0
+        """,
+        "test_vulkan_arithmetic.py::test_products_by_zero",
+        because="because it is seen on Vulkan devices only",
+    ),
+    Workaround(
         "registers",
         Stage.BYTECODE,
         "A branch that passes a reference on may lose it, if it passes it twice or if something behind the branch reads it.",

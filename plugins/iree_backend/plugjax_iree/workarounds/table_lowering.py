@@ -355,7 +355,7 @@ LOWERING = (
         def program(x):
             return jnp.log1p(x * 1e-8), jnp.arcsinh(x * 1e-8), jnp.arctanh(x * 1e-8)
         """,
-        "test_vulkan.py::test_functions_of_large_and_small_numbers",
+        "test_vulkan_arithmetic.py::test_functions_of_large_and_small_numbers",
         place="lowering/small_numbers.py",
         because="because it is seen on Vulkan devices only",
     ),
@@ -375,13 +375,13 @@ LOWERING = (
     Workaround(
         "vulkan_remainders",
         Stage.LOWERING,
-        "On Vulkan devices the remainder of floats errs by the rounding of the quotient: by as much as the divisor if that is large.",
+        "On Vulkan devices the remainder of floats errs by the rounding of the quotient: by as much as the divisor if that is large; that of the smallest integer has the wrong sign.",
         Effect.UNSEEN,
         """
         def program(x):
             return lax.rem(x * 1e10, jnp.float32(3))
         """,
-        "test_vulkan.py::test_functions_of_large_and_small_numbers",
+        "test_vulkan_arithmetic.py::test_functions_of_large_and_small_numbers",
         place="lowering/arithmetic.py",
         because="because it is seen on Vulkan devices only",
     ),
