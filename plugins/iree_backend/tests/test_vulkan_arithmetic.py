@@ -116,14 +116,26 @@ def test_remainders_as_ieee_754_defines_them(vulkan):
     np.testing.assert_array_equal(np.signbit(found[:4]), np.signbit(expected[:4]))
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32])
-def test_remainders_of_the_smallest_integers(vulkan, dtype):
-    least = np.iinfo(dtype).min
-    x, y = map(np.ravel, np.meshgrid(*[np.array([least, least + 1, -1, 7, 127], dtype)] * 2))
-    np.testing.assert_array_equal(plugjax.jit(lax.rem)(x, y), np.fmod(x, y))
-    np.testing.assert_array_equal(
-        plugjax.jit(lambda x: lax.rem(x, dtype(7)))(x), np.fmod(x, dtype(7))
-    )
+INTEGERS = [np.dtype(f"{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)]
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (3, 4, 4)], ids=["odd", "vectors"])
+@pytest.mark.parametrize("dtype", INTEGERS, ids=lambda d: d.name)
+def test_quotients_of_integers(vulkan, on_numpy, dtype, shape):
+    info = np.iinfo(dtype)
+    numbers = [info.min, info.min + 1, info.max, info.max - 1, info.max // 2 + 1, 0, 1, 3, 7, 100]
+    rng = np.random.default_rng(0)
+    x, y = rng.choice(np.array(numbers, dtype), (2, *shape))
+    x.flat[0], y.flat[0] = numbers[0], 7
+
+    def program(x, y):
+        return lax.div(x, y), lax.rem(x, y), lax.rem(x, dtype.type(7)), lax.clz(x)
+
+    with plugjax.enable_x64(True):
+        found, expected = plugjax.jit(program)(x, y), on_numpy(program, *map(jnp.asarray, (x, y)))
+        for ours, theirs in zip(found, expected, strict=True):
+            assert ours.dtype == dtype
+            np.testing.assert_array_equal(ours, theirs)
 
 
 def test_poles(vulkan):

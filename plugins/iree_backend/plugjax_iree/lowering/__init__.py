@@ -19,6 +19,7 @@ from plugjax_iree.lowering import (
     conversion,
     convolution,
     copies,
+    division,
     dot,
     exponential,
     fft,
@@ -47,6 +48,7 @@ _SWITCHED = {
     "powers": exponential.rules,
     "sorts": sorting.rules,
     "special_functions": special.rules,
+    "vulkan_integers": division.rules,
     "vulkan_remainders": arithmetic.rules,
 }
 

@@ -30,7 +30,7 @@ from plugjax.stablehlo.arithmetic import integer_pow
 from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.elementwise import elementwise, stretched
 from plugjax.stablehlo.mlir import Value
-from plugjax_iree.lowering import small_numbers
+from plugjax_iree.lowering import division, small_numbers
 from plugjax_iree.lowering.hardware import has_float64
 
 rules = RuleSet(__name__)
@@ -417,14 +417,12 @@ _define(
     trigonometric.acosh_p, small_numbers.acosh, corrected("chlo.acosh", _acosh_far, _acosh_near)
 )
 
-_quotient = elementwise("stablehlo.divide")
-
 
 @rules.define(lowering, arithmetic.div_p, platform="iree")
 def _div_rule(ctx: EqnContext, *operands: Value) -> Value:
     (out,) = ctx.avals_out
     if out.dtype.kind != "c":
-        return _quotient(ctx, *operands)
+        return division.quotient(ctx, *operands)
     return _computed(ctx, _div, out, stretched(ctx, operands))
 
 

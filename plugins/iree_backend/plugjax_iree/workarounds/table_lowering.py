@@ -323,9 +323,9 @@ LOWERING = (
         Effect.SLOW,
         """
         def program(x):
-            matrix = lax.optimization_barrier(jnp.tile(x, (400, 400)))
+            matrix = lax.optimization_barrier(jnp.tile(x, (250, 250)))
             large = matrix[:300] @ matrix[:, :300]
-            return large, lax.fori_loop(0, 50, lambda i, v: matrix @ v * 1e-3, matrix[0])
+            return large, lax.fori_loop(0, 2000, lambda i, v: matrix @ v * 1e-3, matrix[0])
         """,
         "test_products.py::test_matrices_and_vectors",
         place="lowering/vectors.py",
@@ -373,9 +373,22 @@ LOWERING = (
         because="because it is seen on Vulkan devices only",
     ),
     Workaround(
+        "vulkan_integers",
+        Stage.LOWERING,
+        "On Vulkan devices quotients, remainders and leading zeros of arrays of unsigned integers are refused, and the remainder of the smallest signed integer has the wrong sign.",
+        Effect.UNSEEN,
+        """
+        def program(x):
+            return x.astype(jnp.uint32) // jnp.uint32(3)
+        """,
+        "test_vulkan_arithmetic.py::test_quotients_of_integers",
+        place="lowering/division.py",
+        because="because it is seen on Vulkan devices only",
+    ),
+    Workaround(
         "vulkan_remainders",
         Stage.LOWERING,
-        "On Vulkan devices the remainder of floats errs by the rounding of the quotient: by as much as the divisor if that is large; that of the smallest integer has the wrong sign.",
+        "On Vulkan devices the remainder of floats errs by the rounding of the quotient: by as much as the divisor if that is large.",
         Effect.UNSEEN,
         """
         def program(x):
