@@ -1,5 +1,6 @@
 """A Vulkan device, whose memory the host does not see; where a driver has one (Debian's mesa-vulkan-drivers has, without hardware)."""
 
+import re
 import warnings
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 import plugjax
 import plugjax.numpy as jnp
+from plugjax import lax
 from plugjax.cli.classifier import init, train_step
 
 VALUES = np.linspace(-3, 3, 12, dtype=np.float32).reshape(3, 4)
@@ -161,6 +163,37 @@ def test_constants(vulkan, dtype):
     expected = (x + numbers, numbers.astype(wide) * x[0].astype(wide))
     for ours, theirs in zip(added(x), expected, strict=True):
         np.testing.assert_array_equal(np.asarray(ours), theirs)
+
+
+FACTORS = {
+    "zeros": lambda x: x @ jnp.zeros((5, 4)),
+    "complex zeros": lambda x: jnp.dot(x, np.zeros((5, 4), np.complex64)),
+    "ones before": lambda x: jnp.ones((3, 20)) @ x,
+    "ones of a vector": lambda x: x @ jnp.ones(5),
+    "ones in a batch": lambda x: jnp.einsum("bij,bjk->bik", x.reshape(2, 10, 5), jnp.ones((2, 5, 3))),
+    "ones in an image": lambda x: lax.conv(
+        x.reshape(1, 1, 20, 5), jnp.ones((2, 1, 3, 3)), (1, 1), "VALID"
+    ),
+}  # fmt: skip
+_KERNEL = re.compile(r"( *)spirv\.module.*?\n\1\}", re.DOTALL)
+
+
+@pytest.mark.parametrize("name", FACTORS)
+def test_factors_are_filled_before_they_are_read(vulkan, on_numpy, name):
+    x = np.random.default_rng(0).normal(size=(20, 5)).astype(np.float32)
+    step = plugjax.jit(FACTORS[name])
+    np.testing.assert_allclose(
+        step(x), on_numpy(FACTORS[name], jnp.asarray(x)), rtol=1e-4, atol=1e-5
+    )
+    text = step.lower(x).compile({"phase": "executable-targets"}).as_text()
+    kernels = [found[0] for found in _KERNEL.finditer(text)]
+    assert kernels
+    for kernel in kernels:
+        # Each thread reads what it wrote itself, by one address.
+        shared = set(re.findall(r"%__workgroup_mem__\d+_addr", kernel))
+        assert all(kernel.count(f"AccessChain {place}[") <= 1 for place in shared) or (
+            "spirv.ControlBarrier" in kernel
+        )
 
 
 def test_values_travel_both_ways(vulkan):
