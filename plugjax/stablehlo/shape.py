@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from plugjax.extend.core import broadcast_in_dim_p, reshape_p, transpose_p
+from plugjax.extend.core import ShapedArray, broadcast_in_dim_p, reshape_p, transpose_p
 from plugjax.extend.rules import RuleSet, lowering
 from plugjax.lax import shape as lax
 from plugjax.stablehlo import mlir
@@ -40,6 +40,10 @@ def _rev(ctx: EqnContext, x: Value, *, dimensions: tuple[int, ...]) -> Value:
 
 
 @rules.define(lowering, lax.iota_p)
-def _iota(ctx: EqnContext, *, dimension: int, **_: Any) -> Value:
-    attributes = {"iota_dimension": mlir.i64(dimension)}
-    return mlir.value("stablehlo.iota", ctx.avals_out[0], [], attributes)
+def _iota_rule(ctx: EqnContext, *, dimension: int, **_: Any) -> Value:
+    return iota(ctx.avals_out[0], dimension)
+
+
+def iota(aval: ShapedArray, dimension: int) -> Value:
+    """The positions along an axis, as numbers of some type."""
+    return mlir.value("stablehlo.iota", aval, [], {"iota_dimension": mlir.i64(dimension)})

@@ -178,6 +178,14 @@ FACTORS = {
 _KERNEL = re.compile(r"( *)spirv\.module.*?\n\1\}", re.DOTALL)
 
 
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32", "int8", "uint16"])
+def test_numbers_of_an_axis(vulkan, dtype):
+    for size in (3, 8, 100):
+        found = plugjax.jit(lambda size=size: lax.iota(dtype, size))()
+        assert found.dtype == dtype
+        np.testing.assert_array_equal(found, np.arange(size).astype(dtype))
+
+
 @pytest.mark.parametrize("name", FACTORS)
 def test_factors_are_filled_before_they_are_read(vulkan, on_numpy, name):
     x = np.random.default_rng(0).normal(size=(20, 5)).astype(np.float32)

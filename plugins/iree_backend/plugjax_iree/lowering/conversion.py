@@ -14,17 +14,21 @@ converted by a choice between 1 and 0.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from plugjax.extend.core import ShapedArray, convert_element_type_p
 from plugjax.extend.dtypes import BOOL, FLOAT32, DType, bfloat16
 from plugjax.extend.rules import RuleSet, lowering
+from plugjax.lax.shape import iota_p
 from plugjax.stablehlo import mlir
 from plugjax.stablehlo.comparison import compare
 from plugjax.stablehlo.complex import real_aval
 from plugjax.stablehlo.context import EqnContext
 from plugjax.stablehlo.conversion import convert, reduced
 from plugjax.stablehlo.mlir import Value
+from plugjax.stablehlo.shape import iota
 from plugjax_iree.workarounds.switch import is_on
 
 rules = RuleSet(__name__)
@@ -33,6 +37,14 @@ rules = RuleSet(__name__)
 @rules.define(lowering, convert_element_type_p, platform="iree")
 def _convert(ctx: EqnContext, x: Value, *, new_dtype: DType, weak_type: bool) -> Value:
     return converted(ctx, x, ctx.avals_in[0], new_dtype)
+
+
+@rules.define(lowering, iota_p, platform="iree")
+def _iota(ctx: EqnContext, *, dimension: int, **_: Any) -> Value:
+    (out,) = ctx.avals_out
+    if out.dtype != bfloat16 or not is_on("integers_to_bfloat16"):
+        return iota(out, dimension)
+    return _upper_half(ctx, iota(ShapedArray(out.shape, FLOAT32), dimension), out.shape)
 
 
 def converted(ctx: EqnContext, x: Value, aval: ShapedArray, new_dtype: DType) -> Value:

@@ -69,7 +69,7 @@ FUNCTIONS = (
     Workaround(
         "integers_to_bfloat16",
         Stage.LOWERING,
-        "A conversion from integers to bfloat16 becomes a call of a function that the linker does not find, unless the processor has an instruction for it.",
+        "A conversion from integers to bfloat16, also of the numbers of an axis, becomes a call of a function that the linker does not find, unless the processor has an instruction for it; Vulkan devices refuse the latter.",
         Effect.REFUSED,
         """
         def program(x):
