@@ -364,9 +364,16 @@ def small_array(value: Value) -> Attribute | None:
 
 
 def known_integers(value: Value) -> np.ndarray[Any, Any] | None:
-    """The elements of a constant of integers; ``None`` for other values."""
+    """The elements of a constant of integers, or of one that is repeated; ``None`` for other values."""
     made_by = value.owner
-    if isinstance(made_by, ir.Block) or made_by.name != "stablehlo.constant":
+    if isinstance(made_by, ir.Block):
+        return None
+    if made_by.name == "stablehlo.broadcast_in_dim" and value.type.has_static_shape:
+        repeated = known_integers(made_by.operands[0])
+        if repeated is None or repeated.size != 1:
+            return None
+        return np.full(value.type.shape, repeated.item(), repeated.dtype)
+    if made_by.name != "stablehlo.constant":
         return None
     found = made_by.attributes["value"]
     return np.array(found) if isinstance(found, ir.DenseIntElementsAttr) else None
