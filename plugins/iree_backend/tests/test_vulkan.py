@@ -165,6 +165,27 @@ def test_constants(vulkan, dtype):
         np.testing.assert_array_equal(np.asarray(ours), theirs)
 
 
+def test_cumulative_sums_of_complex_numbers(vulkan, on_numpy):
+    rng = np.random.default_rng(0)
+    x = (rng.normal(size=(5, 7)) + 1j * rng.normal(size=(5, 7))).astype(np.complex64)
+
+    def program(x):
+        return (
+            *(
+                f(x, axis, reverse=r)
+                for f in (lax.cumsum, lax.cumprod)
+                for axis in (0, 1)
+                for r in (False, True)
+            ),
+            plugjax.grad(lambda x: jnp.abs(jnp.cumsum(x @ x.T)).sum())(x),
+            jnp.cumsum(x[:0]),
+        )
+
+    found, expected = plugjax.jit(program)(x), on_numpy(program, jnp.asarray(x))
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-4)
+
+
 FACTORS = {
     "zeros": lambda x: x @ jnp.zeros((5, 4)),
     "complex zeros": lambda x: jnp.dot(x, np.zeros((5, 4), np.complex64)),

@@ -16,8 +16,14 @@ from plugjax.stablehlo.conversion import convert
 from plugjax.stablehlo.mlir import Value
 from plugjax.stablehlo.reducers import MAXIMUM, MINIMUM, PRODUCT, SUM, Reducer
 from plugjax.stablehlo.reduction import cumulative
-from plugjax_iree.lowering.hardware import on_processor
-from plugjax_iree.lowering.sums import accumulator, cumulative_sum, fewer_rows, reduced
+from plugjax_iree.lowering.hardware import on_processor, on_vulkan
+from plugjax_iree.lowering.sums import (
+    accumulator,
+    cumulative_by_doubling,
+    cumulative_sum,
+    fewer_rows,
+    reduced,
+)
 from plugjax_iree.workarounds.switch import is_on
 
 rules = RuleSet(__name__)
@@ -29,6 +35,8 @@ def _define(primitive: Primitive, reducer: Reducer) -> None:
     @rules.define(lowering, primitive, platform="iree")
     def rule(ctx: EqnContext, x: Value, *, axis: int, reverse: bool) -> Value:
         (aval,) = ctx.avals_in
+        if aval.dtype.kind == "c" and on_vulkan(ctx) and is_on("complex_cumulations"):
+            return cumulative_by_doubling(reducer, x, aval, axis=axis, reverse=reverse)
         if aval.dtype.kind != "u" or not is_on("unsigned_cumulations"):
             wide = aval.update(dtype=aval.dtype if ordered else accumulator(aval.dtype))
             x = convert(x, aval, wide.dtype)

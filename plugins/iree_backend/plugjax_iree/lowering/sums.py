@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
 from plugjax.extend.core import ShapedArray
 from plugjax.extend.dtypes import FLOAT32, DType, is_float
 from plugjax.stablehlo import mlir
@@ -137,3 +139,34 @@ def cumulative_sum(x: Value, aval: ShapedArray, *, axis: int, reverse: bool) -> 
     x = mlir.value("stablehlo.add", table, [x, offsets])
     x = mlir.value("stablehlo.reshape", filled, [x])
     return x if filled == aval else mlir.static_slice(x, aval, [0] * aval.ndim, aval.shape)
+
+
+def cumulative_by_doubling(
+    reducer: Reducer, x: Value, aval: ShapedArray, *, axis: int, reverse: bool
+) -> Value:
+    """Reduce each element with all before it, or with all after it: with its neighbour, then with that at a distance of 2, 4, ...
+
+    Reference:
+        W. D. Hillis and G. L. Steele, "Data parallel algorithms", Communications of the ACM 29 (1986).
+    """
+    size, distance = aval.shape[axis], 1
+    neutral = np.asarray(reducer.neutral(aval.dtype), aval.dtype)
+    start, limit = [0] * aval.ndim, list(aval.shape)
+    while distance < size:
+        ends, kept = _resized(aval, axis, distance), _resized(aval, axis, size - distance)
+        start[axis], limit[axis] = (distance, size) if reverse else (0, size - distance)
+        parts = [mlir.constant(neutral, ends.shape), mlir.static_slice(x, kept, start, limit)]
+        moved = mlir.value(
+            "stablehlo.concatenate",
+            aval,
+            parts[::-1] if reverse else parts,
+            {"dimension": mlir.i64(axis)},
+        )
+        (x,) = reducer.body(aval.dtype)(x, moved)
+        distance *= 2
+    return x
+
+
+def _resized(aval: ShapedArray, axis: int, size: int) -> ShapedArray:
+    """A type with another size of an axis."""
+    return aval.update(shape=(*aval.shape[:axis], size, *aval.shape[axis + 1 :]))

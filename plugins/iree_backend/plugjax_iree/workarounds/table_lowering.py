@@ -170,6 +170,19 @@ LOWERING = (
         place="lowering/reduction.py",
     ),
     Workaround(
+        "complex_cumulations",
+        Stage.LOWERING,
+        "On Vulkan devices cumulative sums and products of complex numbers end the process.",
+        Effect.UNSEEN,
+        """
+        def program(x):
+            return jnp.cumsum(x + 1j, 0)
+        """,
+        "test_vulkan.py::test_cumulative_sums_of_complex_numbers",
+        place="lowering/sums.py",
+        because="because it is seen on Vulkan devices only",
+    ),
+    Workaround(
         "window_starts",
         Stage.LOWERING,
         "All reductions over windows of one type accumulate into one buffer: the second starts with the result of the first.",
