@@ -273,6 +273,19 @@ def test_convolutions_in_groups(vulkan, on_numpy, groups):
     np.testing.assert_allclose(found, on_numpy(convolve, images, kernel), rtol=2e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("features", [4, 8])
+def test_convolutions_in_groups_that_skip_columns(vulkan, on_numpy, features):
+    rng = np.random.default_rng(0)
+    images = rng.normal(size=(2, 4, 2)).astype(np.float32)
+    kernel = rng.normal(size=(features, 2, 1)).astype(np.float32)
+
+    def convolve(x, k):
+        return lax.conv_general_dilated(x, k, (2,), "SAME", feature_group_count=2)
+
+    found = np.asarray(plugjax.jit(convolve)(images, kernel))
+    np.testing.assert_allclose(found, on_numpy(convolve, images, kernel), rtol=2e-5, atol=1e-5)
+
+
 def test_bools_beyond_a_multiple_of_four(vulkan, on_numpy):
     x = np.array([1, np.inf, np.nan, -np.inf, 0, -0.0, np.nan], np.float32)
     found = plugjax.jit(lambda x: (jnp.isfinite(x), x < 0.5, x.astype(jnp.int8)))(np.nan_to_num(x))

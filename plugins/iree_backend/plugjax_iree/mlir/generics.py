@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from plugjax_iree.mlir.building import Builder
-from plugjax_iree.mlir.interface import Mlir, text_of
+from plugjax_iree.mlir.interface import Mlir
 from plugjax_iree.mlir.products import sources
 from plugjax_iree.mlir.reading import (
     blocks,
@@ -89,12 +89,6 @@ class Writer(Builder):
         """The type of an array."""
         written = written_type(self._mlir, element)
         return self.type(f"tensor<{''.join(f'{n}x' for n in shape)}{written}>")
-
-    def type(self, text: str) -> int:
-        """A type as MLIR writes it."""
-        found = self._mlir.parse_type(self._context, text_of(text.encode()))
-        assert found is not None, text
-        return found
 
     def put(self, operation: int) -> int:
         """The result of an operation that has no place yet, and gets it now."""

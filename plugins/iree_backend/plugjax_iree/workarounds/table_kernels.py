@@ -111,6 +111,19 @@ KERNELS = (
         "test_workarounds.py::test_values_are_those_of_numpy",
     ),
     Workaround(
+        "permuted_sums",
+        Stage.FLOW,
+        "On Vulkan devices, a sum whose loops are not in the order of the axes of its result is filled with zeros after some numbers were added.",
+        Effect.UNSEEN,
+        """
+        def program(x):
+            images, kernel = jnp.stack([x[:, :2], x[:, 2:]]), x.reshape(4, 2, 2)[:, :, :1]
+            return lax.conv_general_dilated(images, kernel, (2,), "SAME", feature_group_count=2)
+        """,
+        "test_vulkan.py::test_convolutions_in_groups_that_skip_columns",
+        because="because it is seen on Vulkan devices only",
+    ),
+    Workaround(
         "one_queue",
         Stage.FLOW,
         "On Vulkan devices what only copies has a queue of its own, and two threads that wake it at once may lose the device.",
