@@ -186,6 +186,33 @@ def test_cumulative_sums_of_complex_numbers(vulkan, on_numpy):
         np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-4)
 
 
+SLICES = {
+    "columns": lambda x: x[:, 6:30] * 2,
+    "pairs": lambda x: x[:, 6:30] + x[:, :24],
+    "flags": lambda x: jnp.where((x > 9)[:, 6:30], x[:, :24], x[:, 7:31]),
+    "images": lambda x: x.reshape(4, 3, 12)[:, 1:, 2:10] * 2,
+    "dynamic": lambda x: lax.dynamic_slice(x, (0, x[0, 6].astype(int)), (4, 24)) * 2,
+    "narrow": lambda x: x.astype(jnp.bfloat16)[:, 4:28] * 2,
+    "bytes": lambda x: x.astype(jnp.int8)[:, 4:20] * jnp.int8(2),
+    "sums": lambda x: x[:, 6:30].sum(0),
+    "products": lambda x: x[:, 6:30] @ x[:, 2:26].T,
+    "written": lambda x: jnp.zeros((4, 40)).at[:, 6:30].set(x[:, :24] * 2),
+    "updated": lambda x: x.at[:, 6:30].add(x[:, :24]),
+    "windows": plugjax.grad(
+        lambda x: lax.reduce_window(
+            x.reshape(3, 4, 12), -jnp.inf, lax.max, (2, 3, 3), (2, 1, 1), ((0, 1), (1, 1), (2, 1))
+        ).sum()
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SLICES)
+def test_slices_within_vectors(vulkan, on_numpy, name):
+    x = np.arange(4 * 36, dtype=np.float32).reshape(4, 36)
+    found = plugjax.jit(SLICES[name])(x)
+    np.testing.assert_array_equal(found, on_numpy(SLICES[name], jnp.asarray(x)))
+
+
 FACTORS = {
     "zeros": lambda x: x @ jnp.zeros((5, 4)),
     "complex zeros": lambda x: jnp.dot(x, np.zeros((5, 4), np.complex64)),

@@ -16,7 +16,7 @@ from plugjax_iree.mlir.rewriting import set_parsed_attribute
 
 CODE = b"flow.executable"
 LOADED = b"iree_tensor_ext.dispatch.tensor.load"
-_STORED = b"iree_tensor_ext.dispatch.tensor.store"
+STORED = b"iree_tensor_ext.dispatch.tensor.store"
 
 
 def kernels(mlir: Mlir, module: int) -> list[int]:
@@ -55,7 +55,7 @@ def is_loaded(mlir: Mlir, value: int) -> bool:
 
 def is_stored_only(mlir: Mlir, operation: int) -> bool:
     """Whether a kernel writes the result of an operation to memory, and does nothing else with it."""
-    return [name_of(mlir, user) for user in users(mlir, mlir.result(operation, 0))] == [_STORED]
+    return [name_of(mlir, user) for user in users(mlir, mlir.result(operation, 0))] == [STORED]
 
 
 def tile(mlir: Mlir, operation: int, tiles: Mapping[str, Sequence[int]]) -> None:

@@ -314,6 +314,18 @@ KERNELS = (
         because="a training step of a transformer takes 1.2 times as long to compile, and its results are the same",
     ),
     Workaround(
+        "vulkan_slices",
+        Stage.CONFIGURED,
+        "On Vulkan devices, kernels read vectors of a slice from the multiple of their length before the first element of the slice.",
+        Effect.UNSEEN,
+        """
+        def program(x):
+            return jnp.tile(x, (1, 9))[:, 6:30] * 2
+        """,
+        "test_vulkan.py::test_slices_within_vectors",
+        because="because it is seen on Vulkan devices only",
+    ),
+    Workaround(
         "exact_arithmetic",
         Stage.TRANSLATED,
         "On Vulkan devices, the driver may compute (x + y) - x as y, and x - x as 0 where x is infinite.",
