@@ -20,7 +20,7 @@ from plugjax.core.aval import ShapedArray
 from plugjax.core.jaxpr import ClosedJaxpr, eval_closed
 from plugjax.core.primitive import Primitive
 from plugjax.core.rules import RuleSet, abstract_eval
-from plugjax.transforms.callables import stand_for
+from plugjax.transforms.callables import resemble
 from plugjax.transforms.expansion import expand_rule
 from plugjax.transforms.flat_calls import with_fixed
 from plugjax.transforms.named_axes import ANY_AXIS, axis_names_rule, free_axes
@@ -121,7 +121,7 @@ class CustomFunction(Generic[P, R]):
         nondiff_argnums: Sequence[int] = (),
         nondiff_argnames: str | Sequence[str] = (),
     ) -> None:
-        stand_for(self, fun)
+        resemble(self, fun)
         self.fun: Callable[..., Any] = fun
         self.nondiff_argnums = positions(fun, nondiff_argnums, nondiff_argnames)
 

@@ -2,6 +2,7 @@
 
 from plugjax.transforms.batch_steps import BatchStep, batch_axes
 from plugjax.transforms.batching import batch_flat, batch_jaxpr, materialize, vmap
+from plugjax.transforms.callables import resemble
 from plugjax.transforms.dce import dce, prune, prune_closed, prune_outputs
 from plugjax.transforms.discharge import ReferenceEffect, discharge, discharged, is_reference
 from plugjax.transforms.enclosing import describe_frames, enclosing
@@ -158,6 +159,7 @@ __all__ = [
     "register_mapped",
     "register_vmappable",
     "replay",
+    "resemble",
     "shorten_traceback",
     "show_only",
     "simplify",

@@ -17,7 +17,7 @@ def check_callable(who: str, fun: object) -> None:
         raise TypeError(f"{who}: Expected a callable value, got {fun!r}")
 
 
-def stand_for(wrapper: Any, fun: Callable[..., Any]) -> None:
+def resemble(wrapper: Any, fun: Callable[..., Any]) -> None:
     """Give an object the name, the documentation and the attributes of a function, but for attributes that its class has."""
     functools.update_wrapper(wrapper, fun)
     own, kind = wrapper.__dict__, wrapper.__class__

@@ -64,7 +64,7 @@ from plugjax.meshes.partition import Partition
 from plugjax.meshes.placements import common_placement
 from plugjax.transforms import staging
 from plugjax.transforms.argument_names import argument_names, function_place
-from plugjax.transforms.callables import check_callable, stand_for
+from plugjax.transforms.callables import check_callable, resemble
 from plugjax.transforms.discharge import has_references, is_reference
 from plugjax.transforms.flat_calls import Structure, without_references
 from plugjax.transforms.function_caches import functions, kept_for
@@ -110,7 +110,7 @@ class JitFunction:
 
     def __init__(self, fun: Callable[..., Any], **options: Any) -> None:
         check_callable("jit", fun)
-        stand_for(self, fun)
+        resemble(self, fun)
         self.__name__ = getattr(fun, "__name__", type(fun).__name__)
         self._fun = fun
         self._given = options

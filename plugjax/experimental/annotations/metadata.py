@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any
@@ -15,7 +14,7 @@ from plugjax.extend.rules import (
     batching_rule,
     transpose_rule,
 )
-from plugjax.extend.transforms import Axis, Marks, marking
+from plugjax.extend.transforms import Axis, Marks, marking, resemble
 
 rules = RuleSet(__name__)
 
@@ -66,7 +65,7 @@ class _WithMetadata:
     """A function that runs within the block, and whose methods (``lower`` of a jitted function) do so too."""
 
     def __init__(self, function: Callable[..., Any], updates: dict[str, Any]) -> None:
-        functools.update_wrapper(self, function)
+        resemble(self, function)
         self._function = function
         self._updates = updates
 

@@ -6,7 +6,6 @@ functions the function runs whole; what is said of several devices is kept with 
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,7 +15,7 @@ from plugjax.experimental.custom_partitioning.sharding_rule import SdyShardingRu
 from plugjax.extend import pytree
 from plugjax.extend.core import Tracer, as_array
 from plugjax.extend.errors import UnexpectedTracerError
-from plugjax.extend.transforms import cached_trace, flat_call, stage, with_fixed
+from plugjax.extend.transforms import cached_trace, flat_call, resemble, stage, with_fixed
 from plugjax.lax.callback import Opaque
 
 
@@ -43,7 +42,7 @@ class custom_partitioning:  # noqa: N801  # JAX's name
     """
 
     def __init__(self, fun: Callable[..., Any], static_argnums: Sequence[int] = ()) -> None:
-        functools.update_wrapper(self, fun)
+        resemble(self, fun)
         self.fun = fun
         self.static_argnums = static_argnums
         self.partition: Callable[..., Any] | None = None
