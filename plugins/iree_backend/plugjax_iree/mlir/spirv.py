@@ -20,11 +20,15 @@ _REQUIRED = re.compile(r"(?P<before>#spirv\.vce<[^\[]*\[)(?P<capabilities>[^\]]*
 _CAPABILITIES = {16: "Int16", 64: "Int64"}
 
 
+def has_floats(mlir: Mlir, value: int) -> bool:
+    """Whether a value is a float or a vector of floats, and no matrix that several threads hold."""
+    return bool(_FLOATS.fullmatch(written_type(mlir, mlir.type_of(value))))
+
+
 def integers_like(mlir: Mlir, value: int) -> tuple[str, int]:
-    """The type of integers for the bits of a float, or of a vector of floats, as MLIR writes it, and their number of bits; 0 if it has none."""
+    """The type of integers for the bits of a float, or of a vector of floats, as MLIR writes it, and their number of bits."""
     found = _FLOATS.fullmatch(written_type(mlir, mlir.type_of(value)))
-    if found is None:
-        return "", 0
+    assert found is not None
     vector, bits = found["vector"], found["bits"]
     return f"{vector}i{bits}>" if vector else f"i{bits}", int(bits)
 
@@ -34,7 +38,7 @@ def is_arithmetic(mlir: Mlir, operation: int) -> bool:
     name = name_of(mlir, operation)
     if not name.startswith(_FUNCTIONS):
         return name in _ARITHMETIC
-    return bool(integers_like(mlir, mlir.result(operation, 0))[1])
+    return has_floats(mlir, mlir.result(operation, 0))
 
 
 def require_integers(mlir: Mlir, code: int, bits: int) -> None:

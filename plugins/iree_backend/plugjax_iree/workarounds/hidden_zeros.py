@@ -27,6 +27,7 @@ from plugjax_iree.mlir.spirv import (
     QUOTIENT,
     REMAINDER,
     SUM,
+    has_floats,
     integers_like,
     require_integers,
 )
@@ -78,7 +79,7 @@ def _is_to_hide(mlir: Mlir, operation: int, index: int, loaded: set[int]) -> boo
     if name not in _FACTORS + _TERMS:
         return False
     value, other = mlir.operand(operation, index), mlir.operand(operation, 1 - index)
-    if _constant(mlir, other):
+    if _constant(mlir, other) or not has_floats(mlir, value):
         return False
     if written := _constant(mlir, value):
         return not _NOT_ZERO.fullmatch(written)
