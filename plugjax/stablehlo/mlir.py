@@ -372,7 +372,7 @@ def known_integers(value: Value) -> np.ndarray[Any, Any] | None:
         repeated = known_integers(made_by.operands[0])
         if repeated is None or repeated.size != 1:
             return None
-        return np.full(value.type.shape, repeated.item(), repeated.dtype)
+        return np.broadcast_to(repeated.reshape(()), value.type.shape)
     if made_by.name != "stablehlo.constant":
         return None
     found = made_by.attributes["value"]
