@@ -309,6 +309,14 @@ def test_conversions_saturate():
     check(cases, "int32")
 
 
+def test_numbers_of_an_axis_in_bfloat16():
+    """Also on processors that have no instruction for the conversion."""
+    options = {"iree-llvmcpu-target-cpu": "generic"}
+    with plugjax.default_device("iree"), plugjax.config.override("fallback", "error"):
+        found = plugjax.jit(lambda: lax.iota(BF16, 1000), compiler_options=options)()
+    np.testing.assert_array_equal(found, np.arange(1000).astype(BF16))
+
+
 @pytest.mark.parametrize("dtype", ["float16", BF16, "float32", "complex64"])
 def test_products_with_bools_that_were_converted_follow_ieee(dtype):
     """Infinity times 0 is nan, and so is nan times 0."""

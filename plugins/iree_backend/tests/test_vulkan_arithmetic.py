@@ -1,4 +1,4 @@
-"""Arithmetic and functions of numbers on a Vulkan device: drivers know better than programs what to compute, unless they are told not to."""
+"""Arithmetic and functions of numbers on a Vulkan device, whose driver reorders sums and folds products unless it is told not to."""
 
 import numpy as np
 import pytest

@@ -35,7 +35,7 @@ _LEADING_ZEROS = elementwise("stablehlo.count_leading_zeros")
 
 def quotient(ctx: EqnContext, *operands: Value) -> Value:
     """The lowering of a quotient of real numbers."""
-    if not _is_refused(ctx):
+    if not _is_worked_around(ctx):
         return _QUOTIENT(ctx, *operands)
     (out,) = ctx.avals_out
     wide, (x, y) = _widened(out, stretched(ctx, operands))
@@ -44,7 +44,7 @@ def quotient(ctx: EqnContext, *operands: Value) -> Value:
 
 def remainder(ctx: EqnContext, *operands: Value) -> Value:
     """The lowering of a remainder of integers: ``x - y * (x / y)``."""
-    if not _is_refused(ctx):
+    if not _is_worked_around(ctx):
         return _REMAINDER(ctx, *operands)
     (out,) = ctx.avals_out
     wide, (x, y) = _widened(out, stretched(ctx, operands))
@@ -52,7 +52,7 @@ def remainder(ctx: EqnContext, *operands: Value) -> Value:
     return convert(mlir.value("stablehlo.subtract", wide, [x, product]), wide, out.dtype)
 
 
-def _is_refused(ctx: EqnContext) -> bool:
+def _is_worked_around(ctx: EqnContext) -> bool:
     (out,) = ctx.avals_out
     return out.dtype.kind in "iu" and on_vulkan(ctx) and is_on("vulkan_integers")
 
@@ -105,14 +105,11 @@ def _leading_zeros_rule(ctx: EqnContext, x: Value) -> Value:
         beyond = ctx.constant(32 - bits, wide)
         found = mlir.value("stablehlo.subtract", wide, [zeros(x), beyond])
     else:
-        upper, half = zeros(_upper(ctx, unsigned, x)), ctx.constant(32, wide)
+        half = ctx.constant(32, wide)
+        shift = ctx.constant(32, unsigned)
+        upper = zeros(mlir.value("stablehlo.shift_right_logical", unsigned, [x, shift]))
         both = mlir.value("stablehlo.add", wide, [half, zeros(x)])
         found = mlir.value(
             "stablehlo.select", wide, [compare("EQ", wide, upper, half), both, upper]
         )
     return convert(found, wide, out.dtype)
-
-
-def _upper(ctx: EqnContext, aval: ShapedArray, x: Value) -> Value:
-    """The upper 32 of 64 bits."""
-    return mlir.value("stablehlo.shift_right_logical", aval, [x, ctx.constant(32, aval)])
