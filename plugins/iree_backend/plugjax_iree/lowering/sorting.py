@@ -32,7 +32,7 @@ from plugjax.stablehlo.conversion import convert
 from plugjax.stablehlo.host_call import fallback_policy, kernel_call
 from plugjax.stablehlo.mlir import Value
 from plugjax_iree.lowering.hardware import on_vulkan
-from plugjax_iree.workarounds.copies import copied
+from plugjax_iree.workarounds.copies import BARRIER, copied
 from plugjax_iree.workarounds.switch import is_on
 
 rules = RuleSet(__name__)
@@ -190,17 +190,9 @@ class _Rows:
         return mlir.value("stablehlo.transpose", out, [found], {"permutation": mlir.i64s(back)})
 
 
-# On Vulkan IREE 3.13 refuses to sort a multiple of 32 elements, and crashes if there are up to three more.
-_VULKAN_UNIT, _VULKAN_FEWEST = 32, 4
-
-
 def _few(ctx: EqnContext, rows: _Rows, keys: Sequence[Key]) -> Value:
     """The order of the keys by IREE's sort."""
-    size, over = rows.size, rows.size % _VULKAN_UNIT
-    if on_vulkan(ctx) and size > over < _VULKAN_FEWEST and is_on("vulkan_sorts"):
-        size += _VULKAN_FEWEST - over
-        keys = [_lengthened(x, aval, size) for x, aval in keys]
-    places = ShapedArray((rows.count, size), INT32)
+    places = rows.aval(INT32)
     iota = mlir.value("stablehlo.iota", places, [], {"iota_dimension": mlir.i64(1)})
     full = [(copied(ctx, key), aval) for key, aval in (*keys, (iota, places))]
     attributes = {"dimension": mlir.i64(1), "is_stable": mlir.boolean(False)}
@@ -213,7 +205,11 @@ def _few(ctx: EqnContext, rows: _Rows, keys: Sequence[Key]) -> Value:
 
     elements = [mlir.type_of(aval) for aval in scalars for _ in range(2)]
     mlir.fill_region(sort.regions[0], elements, less)
-    return _shortened(sort.results[len(full) - 1], rows)
+    results = sort.results
+    if on_vulkan(ctx) and is_on("vulkan_sorts"):
+        # IREE sorts a copy of an operand whose sorted elements nothing reads, and does not compile the copy.
+        results = mlir.op(BARRIER, types, results).results
+    return results[len(full) - 1]
 
 
 def _lengthened(x: Value, aval: ShapedArray, size: int) -> Key:

@@ -375,7 +375,7 @@ LOWERING = (
     Workaround(
         "vulkan_sorts",
         Stage.LOWERING,
-        "On Vulkan devices a sort of 32 to 35 elements, or of as many more than a multiple of 32, is refused or crashes the compiler.",
+        "On Vulkan devices a sort of arrays one of which nothing reads afterwards is refused in some shapes, and crashes the compiler in others.",
         Effect.UNSEEN,
         """
         def program(x):
