@@ -259,11 +259,19 @@ def test_orders_of_a_product_are_explained_by_noise(product):
     assert compare(lost, expected, lambda: with_noise(program)) is None
 
 
-def test_products_that_overflow_before_they_are_subtracted_are_explained_by_noise():
+@pytest.mark.parametrize(
+    "difference",
+    [
+        "jnp.sum({0} * {0}) - {0} * {0}",
+        "-({0} * {0}) + jnp.sum({0} * {0})",
+        "jax.grad(lambda x: jnp.sum(2 * (x * {0}) - 2 * (x * {0})))({0})",
+    ],
+)
+def test_products_that_overflow_before_they_are_subtracted_are_explained_by_noise(difference):
     """The difference of two infinities is nan, and that of an infinity and of a product that is not rounded infinite. An infinity itself stays."""
     f = Aval("float32", (2,))
     steps = [
-        Step("variance", "jnp.sum({0} * {0}) - {0} * {0}", [0], [1]),
+        Step("variance", difference, [0], [1]),
         Step("square", "{0} * {0}", [0], [2]),
     ]
     inputs = [Input(0, f, ["3e38", "2e38"])]
