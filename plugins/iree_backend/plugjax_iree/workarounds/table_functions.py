@@ -95,7 +95,7 @@ FUNCTIONS = (
     Workaround(
         "powers",
         Stage.LOWERING,
-        "`x ** y` is computed as `exp(y log x)`: nan for each negative base; the cube root of infinity is nan, and float64 has none.",
+        "`x ** y` is computed as `exp(y log x)`: nan for each negative base, and otherwise wrong by a hundred units in the last place; the cube root of infinity is nan, and float64 has none.",
         Effect.WRONG,
         """
         def program(x):
