@@ -102,6 +102,29 @@ def test_training_in_place(vulkan):
         np.testing.assert_allclose(np.asarray(ours), np.asarray(theirs), rtol=1e-3, atol=1e-4)
 
 
+def test_no_thread_computes_what_another_does(vulkan):
+    """Each kernel reads the numbers of its threads along the axes that have more than one."""
+
+    def program(x, w):
+        rows = plugjax.lax.conv_general_dilated(x, w, (1,), "SAME")
+        return jnp.abs(jnp.fft.fft(rows)), jnp.einsum("abc,abd->acd", x, x)
+
+    x, w = np.ones((2, 3, 8), np.float32), np.ones((4, 3, 3), np.float32)
+    compiled = plugjax.jit(program).lower(x, w).compile({"phase": "executable-targets"})
+    kernels = compiled.as_text().split("spirv.module Logical")[1:]
+    counts = [re.search(r'"LocalSize", (\d+), (\d+), (\d+)', kernel).groups() for kernel in kernels]
+    assert len(counts) > 4
+    assert any(set(each) != {"1"} for each in counts)
+    for kernel, each in zip(kernels, counts, strict=True):
+        loaded = re.findall(r"(%\d+) = spirv\.Load \"Input\" %__builtin__LocalInvocationId", kernel)
+        told = {
+            int(axis)
+            for number in loaded
+            for axis in re.findall(rf"CompositeExtract {number}\[(\d)", kernel)
+        }
+        assert told >= {axis for axis, n in enumerate(each) if n != "1"}
+
+
 @pytest.mark.parametrize(
     "shape", [(3, 31), (3, 32), (3, 67), (3, 128), (4, 8), (8, 5), (64, 64)], ids=str
 )

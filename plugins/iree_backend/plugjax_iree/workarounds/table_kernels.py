@@ -326,6 +326,18 @@ KERNELS = (
         because="because it is seen on Vulkan devices only",
     ),
     Workaround(
+        "idle_threads",
+        Stage.TRANSLATED,
+        "On Vulkan devices, several threads of Fourier transforms, convolutions and products may compute the same numbers in the same memory.",
+        Effect.UNSEEN,
+        """
+        def program(x):
+            return jnp.abs(jnp.fft.fft(jnp.tile(x, (1, 2))))
+        """,
+        "test_vulkan.py::test_no_thread_computes_what_another_does",
+        because="because it is seen on Vulkan devices only",
+    ),
+    Workaround(
         "exact_arithmetic",
         Stage.TRANSLATED,
         "On Vulkan devices, the driver may compute (x + y) - x as y, and x - x as 0 where x is infinite.",
