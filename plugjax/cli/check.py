@@ -163,7 +163,7 @@ def _host_equations_of(
         refuse_symbolic(signature, backend)
         names = {v for a in program.in_avals for d in a.shape for v in as_polynomial(d).variables}
         program = with_sizes(program, dict.fromkeys(names, _SIZE))
-    found = host_equations(run_passes(program, backend).jaxpr, backend, hardware)
+    found = host_equations(run_passes(program, backend, hardware).jaxpr, backend, hardware)
     if signature.symbolic and not found:
         # Each operation needs a form for sizes that are not known; what has none is named.
         platforms = [hardware] if hardware else None

@@ -5,8 +5,7 @@ in the group ``plugjax``. A module may say ``plugjax_plugin = PluginInfo(...)`` 
 
 pluggy runs when plugins load, when a rule is missing, once per compilation, and once when the calls of a program or of an
 eager primitive are made ready (``plugjax_instrument``); never in ``bind``, per equation or per execution. What a plugin
-instruments runs at every call. Two hooks run as often as what they are told of happens, and only while an option is set that
-observes it: ``plugjax_traces_ended`` and ``plugjax_cache_miss``.
+instruments runs at every call. Hooks that observe run as often as what they are told of happens, while an option wants it.
 """
 
 from __future__ import annotations
@@ -92,8 +91,10 @@ def plugjax_host_program(
 
 
 @hookspec
-def plugjax_jaxpr_passes(platform: str) -> Sequence[Callable[[ClosedJaxpr], ClosedJaxpr]]:
-    """Passes over a whole program before it is compiled for ``platform``, in order."""
+def plugjax_jaxpr_passes(
+    platform: str, hardware: str | None
+) -> Sequence[Callable[[ClosedJaxpr], ClosedJaxpr]]:
+    """Passes over a whole program before it is compiled for ``platform`` and hardware (``None``: for several kinds), in order."""
     raise NotImplementedError(SPECIFICATION)
 
 

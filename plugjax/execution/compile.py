@@ -27,8 +27,14 @@ from plugjax.transforms.spread_types import without_spreads
 EMBED_LIMIT = 256
 
 
-def run_passes(jaxpr: ClosedJaxpr, platform: str) -> ClosedJaxpr:
-    """The program after physical rewriting, the standard passes, and those of plugins."""
+def run_passes(jaxpr: ClosedJaxpr, platform: str, hardware: str | None = None) -> ClosedJaxpr:
+    """The program after physical rewriting, the standard passes, and those of plugins.
+
+    Args:
+        jaxpr: the program.
+        platform: the backend that it is compiled for.
+        hardware: what will run it; ``None`` if that is not known yet.
+    """
     checking = config.read("enable_checks")
     passes: list[Callable[[ClosedJaxpr], ClosedJaxpr]] = [
         without_spreads,
@@ -39,7 +45,8 @@ def run_passes(jaxpr: ClosedJaxpr, platform: str) -> ClosedJaxpr:
         simplify,
         dce,
     ]
-    for extra in registry.active().hook.plugjax_jaxpr_passes(platform=platform):
+    found = registry.active().hook.plugjax_jaxpr_passes(platform=platform, hardware=hardware)
+    for extra in found:
         passes.extend(extra)
     for each in passes:
         jaxpr = each(jaxpr)
@@ -72,7 +79,7 @@ def prepare(
     jaxpr: ClosedJaxpr, device: Device, options: Mapping[str, Any]
 ) -> tuple[ClosedJaxpr, list[Any], Mapping[str, Any]]:
     """What a backend gets: the program after the passes, the constants that lead its arguments, and the options for it."""
-    passed = _passed(jaxpr, device)
+    passed = passed_for(jaxpr, device)
     if device.backend.compiles_only:
         return passed, [], options
     program, constants = hoist_constants(passed)
@@ -81,10 +88,11 @@ def prepare(
     return program, constants, options
 
 
-def _passed(jaxpr: ClosedJaxpr, device: Device) -> ClosedJaxpr:
+def passed_for(jaxpr: ClosedJaxpr, device: Device) -> ClosedJaxpr:
+    """The program after the passes for a device."""
     # What programs over an abstract mesh stand for depends on who compiles them.
     with axes_inside(jaxpr), config.override("default_device", device):
-        return run_passes(jaxpr, device.backend.name)
+        return run_passes(jaxpr, device.backend.name, device.hardware)
 
 
 Call = Callable[[Sequence[Array]], list[Array]]
@@ -287,6 +295,6 @@ def lowered_text(
     jaxpr: ClosedJaxpr, backend: Backend, options: Mapping[str, Any], dialect: str | None = None
 ) -> str:
     """The program in a form that a backend's compiler takes."""
-    program = _passed(jaxpr, backend.devices()[0])
+    program = passed_for(jaxpr, backend.devices()[0])
     with axes_inside(jaxpr):
         return backend.lower(program, options, dialect or backend.dialects[0])

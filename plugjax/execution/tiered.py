@@ -18,7 +18,7 @@ from plugjax.core.config import config
 from plugjax.core.device import Placement
 from plugjax.core.errors import FallbackWarning, MissingRuleError
 from plugjax.core.jaxpr import ClosedJaxpr, programs_in
-from plugjax.execution.compile import Compiled
+from plugjax.execution.compile import Compiled, passed_for
 from plugjax.execution.ending import before_threads_are_waited_for
 from plugjax.execution.jobs import Job
 from plugjax.execution.on_host import Call, can_run_on_host, host_call
@@ -111,7 +111,8 @@ def tiered(
     if mode == "auto" and (count <= backend.patience or policy == "error"):
         return None
     try:
-        on_host = host_call(name, jaxpr, placement)
+        # What depends on the device is that of the compiled program.
+        on_host = host_call(name, passed_for(jaxpr, placement.device), placement)
     except MissingRuleError:
         return None
     if mode == "auto" and policy == "warn":

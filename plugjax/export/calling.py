@@ -8,7 +8,8 @@ takes. If an artifact holds no program, or is for several devices, the program i
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +49,7 @@ from plugjax.extend.rules import (
     lowering,
     transpose_rule,
 )
-from plugjax.extend.transforms import Kept
+from plugjax.extend.transforms import Kept, inlined
 
 if TYPE_CHECKING:
     from plugjax.export.artifact import Artifact
@@ -177,6 +178,27 @@ def _spread(operands: Sequence[Any], eqn: JaxprEqn) -> list[Any]:
 def _run(*values: Any, jaxpr: ClosedJaxpr, exported: Artifact) -> Any:
     _arguments().platform_index(exported, "cpu")
     return registry.table(impl)[jit_p](*values, jaxpr=jaxpr, name=exported.fun_name)
+
+
+@dataclass(frozen=True)
+class _Checked:
+    """The program of a call on hardware that the function was exported for."""
+
+    hardware: str
+
+    def __call__(self, params: Mapping[str, Any]) -> ClosedJaxpr | None:
+        """The program, of the parameters of a call; ``None`` on other hardware, which is refused when the call is lowered or run."""
+        try:
+            _arguments().platform_index(params["exported"], self.hardware)
+        except ValueError:
+            return None
+        program: ClosedJaxpr = params["jaxpr"]
+        return program
+
+
+def checked_for(hardware: str, program: ClosedJaxpr) -> ClosedJaxpr:
+    """A program with those of exported functions in place of their calls, on hardware for which they were exported."""
+    return inlined(program, {call_exported_p: _Checked(hardware)})
 
 
 @rules.define(lowering, call_exported_p)

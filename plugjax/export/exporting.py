@@ -36,11 +36,11 @@ from plugjax.extend.execution import Traced, Wrapped, jit, run_passes
 from plugjax.extend.meshes import NamedSharding, Partition
 from plugjax.extend.transforms import axes_inside, discharge, is_reference, vjp
 
-PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
+PLATFORMS = ("cpu", "cuda", "rocm", "tpu", "vulkan")
 
 
 def default_export_platform() -> str:
-    """The platform that functions are exported for unless others are named: ``"cpu"``, ``"cuda"``, ``"rocm"`` or ``"tpu"``.
+    """The platform that functions are exported for unless others are named: ``"cpu"``, ``"cuda"``, ``"rocm"``, ``"tpu"`` or ``"vulkan"``.
 
     It is the hardware of the default device; a machine's own processor and NumPy are ``"cpu"``.
 
@@ -64,7 +64,7 @@ def export(
 
     Args:
         fun_jit: what ``jit`` returns.
-        platforms: what the artifact runs on, some of ``"cpu"``, ``"cuda"``, ``"rocm"``, ``"tpu"``; by default that of the
+        platforms: what the artifact runs on, some of ``"cpu"``, ``"cuda"``, ``"rocm"``, ``"tpu"``, ``"vulkan"``; by default that of the
             default device. An artifact for several holds the program once, or once for each where they differ.
         disabled_checks: checks that are not made.
         _override_lowering_rules: pairs of a primitive and the rule ``(ctx, *operands, **params)`` that lowers it here.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Sequence
 from types import ModuleType
 
 from plugjax.export import calling, module_calls
 from plugjax.export.symbolic import values
-from plugjax.extend.core import Option
+from plugjax.extend.core import ClosedJaxpr, Option
 from plugjax.extend.rules import PluginInfo, RuleSet, hookimpl
 
 plugjax_plugin = PluginInfo(
@@ -46,6 +47,16 @@ def plugjax_options() -> list[Option]:
             "export_calling_convention_version", 10, int, help="the version of what is exported",
         ),
     ]  # fmt: skip
+
+
+@hookimpl
+def plugjax_jaxpr_passes(
+    platform: str, hardware: str | None
+) -> Sequence[Callable[[ClosedJaxpr], ClosedJaxpr]]:
+    """Exported programs in place of their calls, so that they are not refused where the host runs them for a device."""
+    if platform == "xla" or hardware is None:
+        return []
+    return [functools.partial(calling.checked_for, hardware)]
 
 
 @hookimpl

@@ -22,6 +22,7 @@ from plugjax.transforms.high_values import (
     stacked_aval,
     step_aval,
 )
+from plugjax.transforms.inlining import inlined
 from plugjax.transforms.jacobian import hessian, jacfwd, jacrev
 from plugjax.transforms.jaxpr_check import check_jaxpr
 from plugjax.transforms.jaxpr_print import VariableNames, print_equation, print_jaxpr
@@ -124,6 +125,7 @@ __all__ = [
     "grad",
     "has_high",
     "hessian",
+    "inlined",
     "is_high",
     "is_mutable",
     "is_reference",

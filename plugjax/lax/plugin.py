@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from plugjax.extend.core import Option, Primitive
+from plugjax.extend.core import ClosedJaxpr, Option, Primitive
 from plugjax.extend.registry import Registry
 from plugjax.extend.rules import LazyRules, PluginInfo, RuleKind, RuleSet, hookimpl
 from plugjax.lax.approximate_top_k import rules as approximate_top_k_rules
@@ -20,6 +21,7 @@ from plugjax.lax.comparison import rules as comparison_rules
 from plugjax.lax.complex import rules as complex_rules
 from plugjax.lax.composite import rules as composite_rules
 from plugjax.lax.control_flow import rule_sets as control_flow_rules
+from plugjax.lax.control_flow.platform_dependent import for_platform
 from plugjax.lax.conversion import rules as conversion_rules
 from plugjax.lax.convolution import rules as convolution_rules
 from plugjax.lax.dce_sink import rules as dce_sink_rules
@@ -173,6 +175,14 @@ def plugjax_options() -> list[Option]:
             help="an exception of a callback as it is, or as the text of a JaxRuntimeError",
         ),
     ]  # fmt: skip
+
+
+@hookimpl
+def plugjax_jaxpr_passes(
+    platform: str, hardware: str | None
+) -> Sequence[Callable[[ClosedJaxpr], ClosedJaxpr]]:
+    """The branches for the device in place of choices between platforms, wherever the program runs after all."""
+    return [] if hardware is None else [functools.partial(for_platform, platform, hardware)]
 
 
 @hookimpl(trylast=True)

@@ -12,6 +12,7 @@ import pytest
 
 import plugjax
 import plugjax.numpy as jnp
+from plugjax import lax
 from plugjax.core.backend import get_backend
 from plugjax.core.config import config
 from plugjax.core.errors import FallbackWarning, JaxRuntimeError
@@ -60,6 +61,18 @@ def test_the_first_results_come_before_the_program_is_compiled(slow):
     until(lambda: "scaled" in names)
     until(lambda: scaled(x, 2)["y"]._host is None)
     np.testing.assert_allclose(scaled(x, 2)["y"], first[0]["y"], rtol=1e-6)
+
+
+def test_branches_are_those_of_the_backend(slow):
+    name = jnp.zeros(1).device.backend.name
+
+    @plugjax.jit(tiered=True)
+    def scaled(x):
+        return lax.platform_dependent(x, default=lambda x: x * 2, **{name: lambda x: x * 3})
+
+    _, names = slow
+    np.testing.assert_array_equal(scaled(np.ones(3, np.float32)), np.full(3, 3))
+    assert names == []
 
 
 @pytest.mark.parametrize("slow", ["xla"], indirect=True)

@@ -88,6 +88,21 @@ def test_agreement_is_silent(platform):
     assert (found.name, found.backend, found.state) == ("of_sines", platform, "verified")
 
 
+def test_branches_are_those_of_the_backend_that_is_verified(platform):
+    def scaled(x):
+        return lax.platform_dependent(x, default=lambda x: x * 2, **{platform: lambda x: x * 3})
+
+    def in_loop(x):
+        return lax.scan(lambda c, _: (scaled(c), scaled(c)), x, None, 2)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_allclose(plugjax.jit(scaled)(X), X * 3, rtol=1e-6)
+        assert guard.report()[-1].state == "verified"
+        np.testing.assert_allclose(plugjax.jit(in_loop)(X)[0], X * 9, rtol=1e-6)
+        assert guard.report()[-1].state == "verified"
+
+
 def test_a_wrong_operation_runs_on_the_host(platform):
     with registry.use(registry.active().extended(wrong_sine(cosine))):
         f = plugjax.jit(of_sines)

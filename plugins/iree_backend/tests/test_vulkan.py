@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import plugjax
 import plugjax.numpy as jnp
 from plugjax import lax
 from plugjax.cli.classifier import init, train_step
+from plugjax.errors import FallbackWarning
 
 VALUES = np.linspace(-3, 3, 12, dtype=np.float32).reshape(3, 4)
 
@@ -388,6 +390,32 @@ def test_the_host_is_called_in_loops(vulkan, on_numpy, function):
     ):
         assert ours.device is vulkan
         np.testing.assert_allclose(np.asarray(ours), theirs, rtol=1e-5, atol=1e-6)
+
+
+def test_branches_for_the_device(vulkan):
+    def scaled(x):
+        return lax.platform_dependent(x, cpu=lambda x: x * 2, vulkan=lambda x: x * 3)
+
+    with plugjax.config.override("verify", "first"), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(plugjax.jit(scaled)(VALUES), VALUES * 3)
+
+
+def test_exports_for_the_device(vulkan):
+    """What IREE does not compile the host runs: here a module that XLA's processor runs."""
+
+    def factor(x):
+        return jnp.linalg.cholesky(x @ x.T + 3 * jnp.eye(3))
+
+    for function, warned in ((loss, nullcontext()), (factor, pytest.warns(FallbackWarning))):
+        arguments = (VALUES.T, VALUES) if function is loss else (VALUES,)
+        exported = plugjax.export.export(plugjax.jit(function))(*arguments)
+        assert exported.platforms == ("vulkan",)
+        expected = plugjax.jit(function)(*arguments)
+        with warned:
+            found = plugjax.export.deserialize(exported.serialize()).call(*arguments)
+        assert found.device is vulkan
+        np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=1e-5)
 
 
 def test_ordered_calls_in_loops(vulkan):

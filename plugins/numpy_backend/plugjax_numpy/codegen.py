@@ -37,7 +37,7 @@ def host_function(jaxpr: ClosedJaxpr) -> Callable[..., tuple[Any, ...]]:
     made: Generated = memoise(
         jaxpr,
         ("host function", registry.active().generation),
-        lambda: generate(run_passes(jaxpr, "numpy")),
+        lambda: generate(run_passes(jaxpr, "numpy", "cpu")),
     )
     return made.function
 

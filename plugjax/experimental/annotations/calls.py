@@ -1,7 +1,7 @@
 """Programs that XLA is told something of, as calls: groups of its scheduler, the hardware to compute on, one fused kernel.
 
 A call goes through every transformation as a call of ``jit`` does. For backends without a lowering of it, the program takes its place
-(``inlining``).
+(``inlined``).
 """
 
 from __future__ import annotations

@@ -5,13 +5,16 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 
 from plugjax.extend.core import ClosedJaxpr, Option
 from plugjax.extend.rules import LazyRules, PluginInfo, RuleSet, hookimpl
+from plugjax.extend.transforms import inlined
 
 plugjax_plugin = PluginInfo(
     "annotations", provides=("metadata, scheduling groups, places and layouts for XLA",)
 )
+_called = itemgetter("jaxpr")
 
 
 def _sets(*names: str) -> list[RuleSet]:
@@ -51,7 +54,5 @@ def plugjax_jaxpr_passes(
     """Programs in place of annotated calls, for backends that do not read them."""
     if platform == "xla":
         return []
-    package = "plugjax.experimental.annotations"
-    calls = importlib.import_module(f"{package}.calls").CALLS
-    inlined = importlib.import_module(f"{package}.inlining").inlined
-    return [functools.partial(inlined, calls=dict.fromkeys(calls, "jaxpr"))]
+    calls = importlib.import_module("plugjax.experimental.annotations.calls").CALLS
+    return [functools.partial(inlined, calls=dict.fromkeys(calls, _called))]

@@ -6,12 +6,15 @@ import functools
 import importlib
 import sys
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 
 from plugjax.extend.core import ClosedJaxpr
 from plugjax.extend.rules import LazyRules, PluginInfo, RuleSet, hookimpl
+from plugjax.extend.transforms import inlined
 
 plugjax_plugin = PluginInfo("custom_partitioning", provides=("custom_partitioning",))
 
+_called = itemgetter("call")
 _PRIMITIVE = "plugjax.experimental.custom_partitioning.primitive"
 
 
@@ -32,7 +35,5 @@ def plugjax_jaxpr_passes(
     """The functions in place of their calls, for backends whose compiler splits no programs."""
     if platform == "xla" or _PRIMITIVE not in sys.modules:
         return []
-    inlined = importlib.import_module("plugjax.experimental.annotations.inlining").inlined
-    return [
-        functools.partial(inlined, calls={sys.modules[_PRIMITIVE].custom_partitioning_p: "call"})
-    ]
+    calls = {sys.modules[_PRIMITIVE].custom_partitioning_p: _called}
+    return [functools.partial(inlined, calls=calls)]

@@ -10,15 +10,24 @@ hardware (``cpu``, ``cuda``, ``vulkan`` ...), which is JAX's name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from plugjax.extend import pytree
-from plugjax.extend.core import Array, Tracer, common_placement, default_placement, state
+from plugjax.extend.core import (
+    Array,
+    ClosedJaxpr,
+    Tracer,
+    common_placement,
+    default_placement,
+    state,
+)
 from plugjax.extend.execution import EvalTrace
-from plugjax.lax.control_flow.cond import bind_branches
+from plugjax.extend.transforms import inlined
+from plugjax.lax.control_flow.cond import bind_branches, cond_p
 
 Platforms = tuple[tuple[str, ...] | None, ...]
 
@@ -41,7 +50,7 @@ def platform_dependent(
         ValueError: ``gpu`` is not a platform; ``cuda`` and ``rocm`` are.
 
     Differs from JAX:
-        Backends have names too. Exported programs are for one platform.
+        Backends have names too.
 
     Example:
         >>> import plugjax, plugjax.numpy as jnp
@@ -101,6 +110,31 @@ def platform_branch(platforms: Platforms, backend: str, hardware: str) -> int:
         f"lax.platform_dependent: no branch for platform '{backend}' on '{hardware}': there are branches for "
         f"{described or 'no platform'}. Give a default."
     )
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """Which branch is for a platform."""
+
+    backend: str
+    hardware: str
+
+    def __call__(self, params: Mapping[str, Any]) -> ClosedJaxpr | None:
+        """The branch, of the parameters of a ``cond``; ``None`` if it chooses by a value, or there is none for the platform."""
+        platforms = params.get("branches_platforms")
+        if platforms is None:
+            return None
+        try:
+            chosen = platform_branch(platforms, self.backend, self.hardware)
+        except NotImplementedError:
+            return None
+        branch: ClosedJaxpr = params["branches"][chosen]
+        return branch
+
+
+def for_platform(backend: str, hardware: str, program: ClosedJaxpr) -> ClosedJaxpr:
+    """A program with the branches for a platform in place of choices between platforms. One without a branch stays."""
+    return inlined(program, {cond_p: _Chosen(backend, hardware)})
 
 
 def platform_of(values: Sequence[Any]) -> tuple[str, str]:
