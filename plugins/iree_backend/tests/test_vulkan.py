@@ -272,6 +272,31 @@ def test_factors_are_filled_before_they_are_read(vulkan, on_numpy, name):
         )
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_sums_that_other_threads_read(vulkan, dtype):
+    """The gradient of a convolution, whose sums are in another order than its operand."""
+    numbers = np.random.default_rng(0)
+    w, x = (jnp.asarray(numbers.normal(size=(2, n, 2)), dtype) for n in (2, 4))
+    rows = numbers.normal(size=(8, 2, 2, 4, 2)).astype(np.float32)
+
+    def convolved(x):
+        x, filters = jnp.clip(x, -9, 9), jnp.clip(w, -9, 9)
+        return lax.conv_general_dilated(x, filters, (2,), "SAME", rhs_dilation=(2,), feature_group_count=2)  # fmt: skip
+
+    @plugjax.jit
+    def gradient(x, rows):
+        total = plugjax.grad(lambda x: convolved(x).astype(jnp.float32).sum())
+        return total(x), plugjax.vmap(convolved)(rows)
+
+    with plugjax.default_device("numpy"):
+        expected, _ = gradient(x, jnp.asarray(rows[0], dtype))
+    for each in rows:
+        found, _ = gradient(x, jnp.asarray(each, dtype))
+        np.testing.assert_allclose(
+            np.asarray(found, np.float32), np.asarray(expected, np.float32), rtol=2e-2
+        )
+
+
 def test_values_travel_both_ways(vulkan):
     x = plugjax.device_put(np.arange(1000, dtype=np.float32), vulkan)
     there = plugjax.device_put(x + 1, "numpy")

@@ -129,18 +129,6 @@ _WHOLE = (
         because="because it is seen on Vulkan devices only",
     ),
     Workaround(
-        "filled_factors",
-        Stage.FUSION,
-        "On Vulkan devices, threads fill the factor of a product with a number, and read it before all have done so.",
-        Effect.UNSEEN,
-        """
-        def program(x):
-            return jnp.dot(x, np.zeros((4, 3), np.complex64))
-        """,
-        "test_vulkan.py::test_factors_are_filled_before_they_are_read",
-        because="because it is seen on Vulkan devices only, and seldom",
-    ),
-    Workaround(
         "paired_readings",
         Stage.FUSION,
         "Of a result that reads one reduction along two of its axes, only blocks on the diagonal are written.",

@@ -338,6 +338,19 @@ KERNELS = (
         because="because it is seen on Vulkan devices only",
     ),
     Workaround(
+        "awaited_threads",
+        Stage.TRANSLATED,
+        "On Vulkan devices, threads read from memory that they share what other threads may not have written yet: sums that are transposed, and factors that are filled.",
+        Effect.UNSEEN,
+        """
+        def program(x):
+            sums = x[:, :, None] + x[:, None, :]
+            return jnp.sum(sums, 0).T * x[0]
+        """,
+        "test_vulkan.py::test_sums_that_other_threads_read",
+        because="because it is seen on Vulkan devices only",
+    ),
+    Workaround(
         "exact_arithmetic",
         Stage.TRANSLATED,
         "On Vulkan devices, the driver may compute (x + y) - x as y, and x - x as 0 where x is infinite.",
