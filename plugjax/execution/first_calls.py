@@ -35,7 +35,7 @@ def first_on_host(primitive: Primitive, program: ClosedJaxpr, placement: Placeme
         placement.sharding.devices[0], primitive, program.in_avals, program.out_avals
     ):
         return None
-    run = host_call(primitive.name, program, placement)
+    run = host_call(primitive.name, program, placement, program.out_avals)
     if mode == "host":
         return run
     left = calls

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from plugjax.core import registry
 from plugjax.core.array import Array
+from plugjax.core.aval import ShapedArray
 from plugjax.core.backend import get_backend
 from plugjax.core.device import Placement
 from plugjax.core.jaxpr import ClosedJaxpr
@@ -29,11 +30,19 @@ def can_run_on_host(placement: Placement) -> bool:
     )
 
 
-def host_call(name: str, program: ClosedJaxpr, placement: Placement) -> Call:
+def host_call(
+    name: str, program: ClosedJaxpr, placement: Placement, out_avals: Sequence[ShapedArray]
+) -> Call:
     """A function that runs a program on the host; its results are arrays at the placement, whose values the host has.
+
+    Args:
+        name: of the program.
+        program: after the passes for the placement, which may change whether a result is weakly typed.
+        placement: where the arguments are.
+        out_avals: of the results.
 
     Raises:
         MissingRuleError: a primitive has no host kernel.
     """
     host = Compiled(program, get_backend(_HOST).devices()[0].uncommitted, {"name": name})
-    return Compiled.of(host.jaxpr, host.executable, host.leading, host.out_avals, placement).call
+    return Compiled.of(host.jaxpr, host.executable, host.leading, list(out_avals), placement).call

@@ -112,7 +112,8 @@ def tiered(
         return None
     try:
         # What depends on the device is that of the compiled program.
-        on_host = host_call(name, passed_for(jaxpr, placement.device), placement)
+        passed = passed_for(jaxpr, placement.device)
+        on_host = host_call(name, passed, placement, jaxpr.out_avals)
     except MissingRuleError:
         return None
     if mode == "auto" and policy == "warn":

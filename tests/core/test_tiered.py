@@ -63,6 +63,26 @@ def test_the_first_results_come_before_the_program_is_compiled(slow):
     np.testing.assert_allclose(scaled(x, 2)["y"], first[0]["y"], rtol=1e-6)
 
 
+def test_types_and_programs_are_those_of_the_compiled_function(slow):
+    release, names = slow
+
+    @plugjax.jit(tiered=True)
+    def doubled(x):
+        y, _ = lax.cond(True, lambda x: (x * 2, x), lambda x: (x, x), x)
+        return plugjax.value_and_grad(lambda x: y * x)(x)
+
+    found = [doubled(2.0), doubled(3.0), doubled(jnp.float32(2)), doubled(jnp.float32(3))]
+    assert names == []
+    assert doubled._cache_size() == 2
+    release.set()
+    until(lambda: len(names) == 2)
+    until(lambda: doubled(2.0)[0]._host is None)
+    compiled = [doubled(2.0), doubled(3.0), doubled(jnp.float32(2)), doubled(jnp.float32(3))]
+    assert doubled._cache_size() == 2
+    for ours, theirs in zip(plugjax.tree.leaves(found), plugjax.tree.leaves(compiled), strict=True):
+        assert ours.aval == theirs.aval
+
+
 def test_branches_are_those_of_the_backend(slow):
     name = jnp.zeros(1).device.backend.name
 

@@ -523,7 +523,7 @@ class JitFunction:
         self._table.clear()
 
     def _cache_size(self) -> int:
-        return sum(len(p.compiled) + len(p.partitioned) for p in self._programs())
+        return sum(program.count for program in self._programs())
 
 
 own_boundaries.add(JitFunction.__call__.__code__)

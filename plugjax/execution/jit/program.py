@@ -43,6 +43,7 @@ class Program:
         options: for the backend.
         tiered: whether the host computes it while it is compiled; ``None`` leaves it to the option.
         compiled: what it was compiled to without further options, by placement.
+        meanwhile: what runs until it is, by placement.
         partitioned: likewise for the devices of a mesh.
     """
 
@@ -66,6 +67,7 @@ class Program:
         self.out_tree = out_tree
         self.donated = donated
         self.compiled: dict[Placement, Compiled] = {}
+        self.meanwhile: dict[Placement, Tiered] = {}
         self._tiered = tiered
         self.partitioned: dict[Partition, Partitioned] = {}
         self._keep_unused = keep_unused
@@ -96,14 +98,23 @@ class Program:
 
     def called_at(self, placement: Placement) -> Compiled | Tiered:
         """What runs calls at a placement: the compiled program, or the host until it is there."""
-        if placement not in self.compiled and not self.donated:
+        if placement in self.compiled or self.donated:
+            return self.compiled_for(placement)
+        found = self.meanwhile.get(placement)
+        if found is None:
             found = begin_tiered(
                 self.name, self.plan.program, placement, self._tiered,
                 lambda: self.compiled_for(placement),
             )  # fmt: skip
-            if found is not None:
-                return found
-        return self.compiled_for(placement)
+            if found is None:
+                return self.compiled_for(placement)
+            self.meanwhile[placement] = found
+        return found
+
+    @property
+    def count(self) -> int:
+        """For how many placements it was compiled, or is."""
+        return len({*self.compiled, *self.meanwhile}) + len(self.partitioned)
 
     def partitioned_for(self, partition: Partition) -> Partitioned:
         """The program compiled for the devices of a mesh, now or before."""
