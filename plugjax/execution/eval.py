@@ -22,6 +22,7 @@ from plugjax.execution.first_calls import first_on_host
 from plugjax.execution.host_kernels import Run, host_kernel, output_avals, run_kernel
 from plugjax.execution.instruments import instrumented
 from plugjax.execution.partitioned import Partitioned
+from plugjax.execution.tiered import tiered
 from plugjax.meshes.context import mesh_in_force
 from plugjax.meshes.kinds import HOST, common_kind, kind_of, usual
 from plugjax.meshes.named import NamedSharding
@@ -190,7 +191,11 @@ def prepared(
         if primitive.multiple_results:
             return lambda *arrays: observed(arrays)
         return lambda *arrays: observed(arrays)[0]
-    compiled = Compiled(program(), placement, {"name": primitive.name})
+
+    def compile_now() -> Compiled:
+        return Compiled(program(), placement, {"name": primitive.name})
+
+    compiled = tiered(primitive.name, program(), placement, None, compile_now) or compile_now()
     if primitive.multiple_results or compiled.single is None:
         several = instrumented(compiled.call, program)
         if primitive.multiple_results:

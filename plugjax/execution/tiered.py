@@ -25,6 +25,12 @@ from plugjax.execution.on_host import Call, can_run_on_host, host_call
 from plugjax.execution.threads import settings_of_this_thread
 
 _compilations: weakref.WeakSet[Job[Compiled]] = weakref.WeakSet()
+_thread = threading.local()
+
+
+def in_background() -> bool:
+    """Whether this thread compiles a program that the host runs meanwhile: others who compile should not wait for it."""
+    return getattr(_thread, "in_background", False)
 
 
 class Tiered:
@@ -70,6 +76,7 @@ class Tiered:
 
     def _begin(self) -> Job[Compiled]:
         def compiled() -> Compiled:
+            _thread.in_background = True
             with self._settings():
                 return self._compile_now()
 

@@ -18,6 +18,7 @@ from plugjax.execution.out_of_memory import largest_value, out_of_memory
 from plugjax.execution.storage import Storage, storage, storage_of
 from plugjax.execution.string_arrays import is_string_array
 from plugjax.execution.threads import settings_of_this_thread
+from plugjax.execution.tiered import in_background
 from plugjax.execution.transfers import Transfer, array_of_values, explicit_transfers
 from plugjax.transforms.argument_names import argument_names
 
@@ -50,6 +51,7 @@ __all__ = [
     "eval_shape",
     "explicit_transfers",
     "exporter",
+    "in_background",
     "instrumented",
     "is_string_array",
     "jit",

@@ -83,6 +83,21 @@ def test_types_and_programs_are_those_of_the_compiled_function(slow):
         assert ours.aval == theirs.aval
 
 
+def test_loops_outside_of_jit(slow):
+    release, names = slow
+
+    def counted(n):
+        return lax.fori_loop(0, n, lambda i, x: x + i, jnp.int32(0))
+
+    with plugjax.config.override("tiered", "on"):
+        found = [counted(jnp.int32(n)) for n in (3, 5)]
+        assert names == []
+        assert [int(x) for x in found] == [3, 10]
+        release.set()
+        until(lambda: names == ["scan", "scan"])
+        assert int(counted(jnp.int32(7))) == 21
+
+
 def test_branches_are_those_of_the_backend(slow):
     name = jnp.zeros(1).device.backend.name
 

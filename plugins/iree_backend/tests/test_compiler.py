@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -301,6 +302,43 @@ def test_targets_are_hashable_and_say_their_flags():
 )
 def test_other_targets_compile(target):
     assert len(attempt(NEGATE, target)) > 1000
+
+
+def test_who_waits_is_not_behind_what_no_one_waits_for(monkeypatch):
+    """Requests from behind leave a place free, however many they are."""
+
+    class Helper:
+        flags = ()
+        is_alive = True
+
+        def ask(self, header, body):
+            if body:
+                begun.append(body)
+                assert release.wait(60)
+            return header, body
+
+        def stop(self):
+            pass
+
+    def ask_behind():
+        with process.behind(True):
+            pool.ask({}, b"long", ())
+
+    begun, release = [], threading.Event()
+    monkeypatch.setattr(process, "Helper", lambda flags: Helper())
+    pool = process._Pool()
+    most = max(1, (os.cpu_count() or 1) - 1)
+    threads = [threading.Thread(target=ask_behind) for _ in range(most + 2)]
+    try:
+        for thread in threads:
+            thread.start()
+        assert pool.ask({"an": "answer"}, b"", ()) == ({"an": "answer"}, b"")
+        assert len(begun) <= most
+    finally:
+        release.set()
+        for thread in threads:
+            thread.join()
+    assert len(begun) == len(threads)
 
 
 def in_new_process(program: str) -> subprocess.CompletedProcess[str]:

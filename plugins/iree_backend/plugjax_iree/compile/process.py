@@ -18,7 +18,8 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -133,13 +134,16 @@ class _Pool:
         self._busy: set[Helper] = set()
         self._closed = False
         self._lock = threading.Lock()
-        self._places = threading.BoundedSemaphore(max(2, os.cpu_count() or 1))
+        # Programs that someone waits for do not wait for those that the host runs meanwhile.
+        count = os.cpu_count() or 1
+        self._places = threading.BoundedSemaphore(max(2, count))
+        self._places_behind = threading.BoundedSemaphore(max(1, count - 1))
 
     def ask(
         self, header: dict[str, Any], body: bytes, flags: tuple[str, ...]
     ) -> tuple[dict[str, Any], bytes]:
         """One request to an idle helper with some flags, or to a new one."""
-        with self._places:
+        with self._places_behind if _thread.is_behind else self._places:
             helper = self._take(flags)
             try:
                 answer = helper.ask(header, body)  # A helper that raises has been stopped.
@@ -184,6 +188,25 @@ class _Pool:
             helper.disown()
         # The locks too: a thread of the parent may have held one.
         self._reset()
+
+
+class _Thread(threading.local):
+    """What a thread says of its requests."""
+
+    is_behind = False
+
+
+_thread = _Thread()
+
+
+@contextmanager
+def behind(wanted: bool) -> Iterator[None]:
+    """Within the context no one waits for what this thread compiles, if ``wanted``: others need not wait for it."""
+    before, _thread.is_behind = _thread.is_behind, wanted
+    try:
+        yield
+    finally:
+        _thread.is_behind = before
 
 
 _pool = _Pool()

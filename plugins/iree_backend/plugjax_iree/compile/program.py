@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from plugjax.extend.backend import Executable
 from plugjax.extend.core import ClosedJaxpr, config
 from plugjax.extend.errors import JaxRuntimeError
-from plugjax.extend.execution import default_cache, largest_value
+from plugjax.extend.execution import default_cache, in_background, largest_value
 from plugjax.guard import mode
 from plugjax.stablehlo.host_call import HostCall
 from plugjax.stablehlo.lower import LoweredModule, lower_module
@@ -21,6 +21,7 @@ from plugjax_iree.compile import linking
 from plugjax_iree.compile.compiler import compile_stablehlo, compiler_fingerprint
 from plugjax_iree.compile.host_call import emit_host_call, host_functions
 from plugjax_iree.compile.pipeline import CompileError
+from plugjax_iree.compile.process import behind
 from plugjax_iree.compile.target import CompileTarget
 from plugjax_iree.compile.written import read_module, write_module
 from plugjax_iree.lowering.guarded import GuardedRules
@@ -262,14 +263,15 @@ def _vmfb(
         if stored is not None:
             return stored, key
     try:
-        vmfb = compile_stablehlo(
-            text,
-            target,
-            subprocess=bool(options.get("subprocess", True)),
-            apart=bool(options.get("apart", False)),
-            each_pass=each_pass,
-            here=here,
-        )
+        with behind(in_background()):
+            vmfb = compile_stablehlo(
+                text,
+                target,
+                subprocess=bool(options.get("subprocess", True)),
+                apart=bool(options.get("apart", False)),
+                each_pass=each_pass,
+                here=here,
+            )
     except CompileError as error:
         refused = JaxRuntimeError(f"IREE could not compile '{options.get('name')}': {error}")
         refused.is_refusal = error.stage != "flags"  # type: ignore[attr-defined]  # read by the guards
