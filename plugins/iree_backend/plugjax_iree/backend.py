@@ -35,6 +35,7 @@ from plugjax_iree.runtime import (
     available_devices,
     available_drivers,
     device_name,
+    is_opaque,
     open_device,
     release_memory,
 )
@@ -103,7 +104,14 @@ class IreeBackend(Backend):
 
     def put(self, value: np.ndarray[Any, Any], device: Device) -> Any:
         """A buffer; shares the memory if that is aligned as compiled code needs."""
-        return self.runtime(device).put(np.asarray(value), owned=True)
+        array = np.asarray(value)
+        try:
+            return self.runtime(device).put(array, owned=True)
+        except TypeError:
+            # Numbers of less than a byte: programs that take or give them run on the host, which reads their bytes.
+            if not is_opaque(array.dtype):
+                raise
+            return self.runtime(device).put(array.view(np.uint8), owned=True)
 
     def get(self, buffer: Any, aval: ShapedArray, device: Device) -> np.ndarray[Any, Any]:
         """The values, without a copy where the memory can be mapped."""

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+from contextlib import nullcontext
 
 import ml_dtypes
 import numpy as np
@@ -16,7 +17,7 @@ from plugjax import lax
 from plugjax.core import registry
 from plugjax.core.array import aval_of
 from plugjax.core.backend import get_backend
-from plugjax.core.errors import JaxRuntimeError
+from plugjax.core.errors import FallbackWarning, JaxRuntimeError
 from plugjax.extend.core import Primitive
 from plugjax.extend.rules import RuleSet, abstract_eval, hookimpl, impl
 from plugjax_iree.compile import CompileTarget, compile_stablehlo, process
@@ -385,3 +386,22 @@ def test_memory_waits_for_a_result_of_its_size_until_caches_are_cleared():
     run = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)  # fmt: skip
     size = 4 << 20
     assert run.stdout.splitlines() == [f"{2 * size} True", f"{2 * size} {float(1 << 22)}", f"{2 * size}", "0", "True"]  # fmt: skip
+
+
+@pytest.mark.parametrize("device", ["iree", "vulkan"])
+@pytest.mark.parametrize("dtype", ["int4", "uint4", "int2", "float4_e2m1fn"])
+def test_numbers_of_less_than_a_byte(request, device, dtype):
+    """IREE has no buffers of them, so the host runs the programs that take or give them, and says so."""
+    if device == "vulkan":
+        request.getfixturevalue("vulkan")
+    with plugjax.default_device(device) if device == "iree" else nullcontext():
+        x = jnp.array([1, 0, 1, -2 if dtype != "uint4" else 7], dtype)
+        double = plugjax.jit(lambda x: x + x)
+        with pytest.warns(FallbackWarning, match=f"no buffers of dtype {dtype}"):
+            found = double(x)
+        assert found.dtype == dtype
+        assert found.device == jnp.zeros(1).device
+        expected = (np.asarray(x).astype(np.float32) * 2).astype(dtype)
+        np.testing.assert_array_equal(np.asarray(found), expected)
+        within = plugjax.jit(lambda x: (x.astype(dtype) + x.astype(dtype)).astype(np.float32))
+        np.testing.assert_array_equal(within(np.ones(4, np.float32)), np.ones(4, dtype) + np.ones(4, dtype))  # fmt: skip

@@ -26,7 +26,7 @@ from plugjax_iree.compile.target import CompileTarget
 from plugjax_iree.compile.written import read_module, write_module
 from plugjax_iree.lowering.guarded import GuardedRules
 from plugjax_iree.lowering.reuse import results_of_one_type
-from plugjax_iree.runtime import RuntimeDevice
+from plugjax_iree.runtime import RuntimeDevice, is_opaque
 from plugjax_iree.workarounds import Stage
 
 if TYPE_CHECKING:
@@ -111,6 +111,10 @@ def compile_program(
     Raises:
         JaxRuntimeError: IREE refuses the program or a flag.
     """
+    for aval in (*jaxpr.in_avals, *jaxpr.out_avals):
+        if is_opaque(aval.dtype):
+            name = options.get("name")
+            raise _refusal(f"IREE cannot run '{name}': it has no buffers of dtype {aval.dtype.name}.")  # fmt: skip
     with workarounds.without(_without(options)):
         target = CompileTarget(driver, arch, extra=_flags(options))
         form: CompiledForm | None = options.get("compiled")
@@ -145,6 +149,13 @@ def compile_program(
         return str(lower_program(jaxpr, hardware, options).as_text())
 
     return IreeProgram(function, vmfb, donated, cache_key, target, calls, text)
+
+
+def _refusal(message: str, *, is_refusal: bool = True) -> JaxRuntimeError:
+    """An error that says whether it is about the program: the host may run it then."""
+    error = JaxRuntimeError(message)
+    error.is_refusal = is_refusal  # type: ignore[attr-defined]  # read by the guards
+    return error
 
 
 def _text_after(
@@ -273,9 +284,8 @@ def _vmfb(
                 here=here,
             )
     except CompileError as error:
-        refused = JaxRuntimeError(f"IREE could not compile '{options.get('name')}': {error}")
-        refused.is_refusal = error.stage != "flags"  # type: ignore[attr-defined]  # read by the guards
-        raise refused from error
+        message = f"IREE could not compile '{options.get('name')}': {error}"
+        raise _refusal(message, is_refusal=error.stage != "flags") from error
     if key and cache is not None:
         cache.put(key, vmfb)
     return vmfb, key

@@ -1,6 +1,6 @@
 """IREE's runtime: devices, buffers, loaded modules, functions of the host. Light: importing it loads no native library."""
 
-from plugjax_iree.runtime.buffers import ALIGNMENT, DTYPES, aligned_empty
+from plugjax_iree.runtime.buffers import ALIGNMENT, DTYPES, aligned_empty, is_opaque
 from plugjax_iree.runtime.device import (
     DRIVERS,
     LOCAL_DRIVERS,
@@ -28,6 +28,7 @@ __all__ = [
     "available_devices",
     "available_drivers",
     "device_name",
+    "is_opaque",
     "open_device",
     "release_memory",
     "vm_instance",

@@ -37,6 +37,11 @@ DTYPES = frozenset(np.dtype(scalar) for scalar in _ELEMENT_TYPE_NAMES)
 """The dtypes that buffers can have."""
 
 
+def is_opaque(dtype: np.dtype[Any]) -> bool:
+    """Whether numbers of a dtype take a byte each, and buffers can have them as bytes only: integers and floats of less than 8 bits."""
+    return dtype.kind == "V" and dtype.itemsize == 1 and dtype not in DTYPES
+
+
 @cache
 def element_types() -> dict[np.dtype[Any], Any]:
     """The runtime's element type of every dtype that buffers can have."""
