@@ -88,11 +88,12 @@ def prepare(
     return program, constants, options
 
 
-def passed_for(jaxpr: ClosedJaxpr, device: Device) -> ClosedJaxpr:
-    """The program after the passes for a device."""
+def passed_for(jaxpr: ClosedJaxpr, device: Device, platforms: Sequence[str] = ()) -> ClosedJaxpr:
+    """The program after the passes for a device, or for other hardware of its backend."""
+    wanted = platforms or (device.hardware,)
     # What programs over an abstract mesh stand for depends on who compiles them.
     with axes_inside(jaxpr), config.override("default_device", device):
-        return run_passes(jaxpr, device.backend.name, device.hardware)
+        return run_passes(jaxpr, device.backend.name, wanted[0] if len(wanted) == 1 else None)
 
 
 Call = Callable[[Sequence[Array]], list[Array]]
@@ -295,6 +296,6 @@ def lowered_text(
     jaxpr: ClosedJaxpr, backend: Backend, options: Mapping[str, Any], dialect: str | None = None
 ) -> str:
     """The program in a form that a backend's compiler takes."""
-    program = passed_for(jaxpr, backend.devices()[0])
+    program = passed_for(jaxpr, backend.devices()[0], options.get("platforms", ()))
     with axes_inside(jaxpr):
         return backend.lower(program, options, dialect or backend.dialects[0])

@@ -21,7 +21,7 @@ HOOKS = {
     "plugjax_array_methods": [],
     "plugjax_missing_rule": ["registry", "kind", "primitive", "platform"],
     "plugjax_host_program": ["jaxpr", "placement", "conversions", "otherwise"],
-    "plugjax_jaxpr_passes": ["platform"],
+    "plugjax_jaxpr_passes": ["platform", "hardware"],
     "plugjax_compile": ["jaxpr", "device", "options"],
     "plugjax_fallback_policy": ["primitive", "platform"],
     "plugjax_instrument": ["program"],
