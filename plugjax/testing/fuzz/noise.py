@@ -49,7 +49,7 @@ class Noise:
         wide: only accumulate in float64, without intermediate overflow.
         negate: only flip the sign of zeros among results.
         large_first: also multiply the large factors of a product first: the order decides whether it overflows, or is taken for zero.
-        unrounded: with ``wide``, also give an infinity for the difference of two, the first (1) or the second (2), as if the other were a product that is added before it is rounded and overflows.
+        unrounded: with ``wide``, also give an infinity for the difference of two, as if one were a product that is subtracted before it is rounded and overflows.
         infinite: only give infinities for what is nan of a complex product whose factors are not nan: formulas differ in which component is which.
         coarse: only round results to so many bits less: what differs by rounding alone is equal in some such runs.
         step: only move what is rounded to a whole number and is not exact, away from zero (1) or towards it (-1), so that no element is missed by chance.
@@ -65,7 +65,7 @@ class Noise:
         wide: bool = False,
         negate: bool = False,
         large_first: bool = False,
-        unrounded: int = 0,
+        unrounded: bool = False,
         infinite: bool = False,
         coarse: int = 0,
         step: int = 0,
@@ -256,16 +256,14 @@ def _multiplies(primitive: Primitive, params: dict[str, Any]) -> bool:
 
 
 def _unrounded(kernel: Kernel) -> Kernel:
-    """The kernel of a sum or a difference, which gives one of two infinities where they give nan, if the noise in force says so."""
+    """The kernel of a sum or a difference, which gives the first operand where two infinities give nan, if the noise in force says so."""
 
     def run(*args: Any, **params: Any) -> Any:
         noise, out = _Current.noise, kernel(*args, **params)
         x, y = map(np.asarray, args)
         if noise is None or not noise.unrounded or x.dtype.kind not in "fV":
             return out
-        # What the second adds is the negative of the first; otherwise the two give no nan.
-        left = x if noise.unrounded == 1 else -x
-        return np.where(np.isnan(out) & np.isinf(x) & np.isinf(y), left, out).astype(x.dtype)
+        return np.where(np.isnan(out) & np.isinf(x) & np.isinf(y), x, out).astype(x.dtype)
 
     return run
 
@@ -333,8 +331,7 @@ def noises() -> list[Noise]:
         Noise(0, negate=True),
         Noise(0, flush=True, large_first=True),
         Noise(0, flush=True, fused=True),
-        Noise(0, wide=True, unrounded=1),
-        Noise(0, wide=True, unrounded=2),
+        Noise(0, wide=True, unrounded=True),
         Noise(0, infinite=True),
         *(Noise(0, coarse=bits) for bits in (1, 2, 3)),
         Noise(0, step=1),
