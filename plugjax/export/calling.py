@@ -27,6 +27,7 @@ from plugjax.extend.core import (
     as_array,
     aval_of,
     device_put,
+    memoise,
     zeros,
 )
 from plugjax.extend.dtypes import float0
@@ -49,7 +50,7 @@ from plugjax.extend.rules import (
     lowering,
     transpose_rule,
 )
-from plugjax.extend.transforms import Kept, inlined
+from plugjax.extend.transforms import Kept, inlined, stage
 
 if TYPE_CHECKING:
     from plugjax.export.artifact import Artifact
@@ -182,22 +183,31 @@ def _run(*values: Any, jaxpr: ClosedJaxpr, exported: Artifact) -> Any:
 
 @dataclass(frozen=True)
 class _Checked:
-    """The program of a call on hardware that the function was exported for."""
+    """A call of the program on hardware that the function was exported for."""
 
     hardware: str
 
     def __call__(self, params: Mapping[str, Any]) -> ClosedJaxpr | None:
-        """The program, of the parameters of a call; ``None`` on other hardware, which is refused when the call is lowered or run."""
+        """That call, of the parameters of an equation; ``None`` on other hardware, which is refused when the equation is lowered or run."""
         try:
             _arguments().platform_index(params["exported"], self.hardware)
         except ValueError:
             return None
-        program: ClosedJaxpr = params["jaxpr"]
-        return program
+        return _call_of(params["jaxpr"], params["exported"].fun_name)
+
+
+def _call_of(program: ClosedJaxpr, name: str) -> ClosedJaxpr:
+    """A program that calls another one: backends compile that once, however often it is called."""
+
+    def call(*xs: Any) -> Any:
+        return jit_p.bind(*xs, jaxpr=program, name=name)
+
+    found: ClosedJaxpr = memoise(program, "called", lambda: stage(call, program.in_avals, name))
+    return found
 
 
 def checked_for(hardware: str, program: ClosedJaxpr) -> ClosedJaxpr:
-    """A program with those of exported functions in place of their calls, on hardware for which they were exported."""
+    """A program with calls of programs in place of exported functions, on hardware for which they were exported."""
     return inlined(program, {call_exported_p: _Checked(hardware)})
 
 

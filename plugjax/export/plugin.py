@@ -53,7 +53,7 @@ def plugjax_options() -> list[Option]:
 def plugjax_jaxpr_passes(
     platform: str, hardware: str | None
 ) -> Sequence[Callable[[ClosedJaxpr], ClosedJaxpr]]:
-    """Exported programs in place of their calls, so that they are not refused where the host runs them for a device."""
+    """Calls of programs in place of exported functions, so that they are not refused where the host runs them for a device."""
     if platform == "xla" or hardware is None:
         return []
     return [functools.partial(calling.checked_for, hardware)]
