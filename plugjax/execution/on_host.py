@@ -37,7 +37,7 @@ def host_call(
 
     Args:
         name: of the program.
-        program: after the passes for the placement, which may change whether a result is weakly typed.
+        program: what the host runs; passes may have changed whether a result is weakly typed.
         placement: where the arguments are.
         out_avals: of the results.
 

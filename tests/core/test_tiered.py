@@ -68,8 +68,8 @@ def test_types_and_programs_are_those_of_the_compiled_function(slow):
 
     @plugjax.jit(tiered=True)
     def doubled(x):
-        y, _ = lax.cond(True, lambda x: (x * 2, x), lambda x: (x, x), x)
-        return plugjax.value_and_grad(lambda x: y * x)(x)
+        # The cotangent of a weakly typed number is weakly typed, which passes do not see.
+        return plugjax.value_and_grad(lambda x: x * jnp.float32(2))(x)
 
     found = [doubled(2.0), doubled(3.0), doubled(jnp.float32(2)), doubled(jnp.float32(3))]
     assert names == []
