@@ -304,8 +304,8 @@ def test_other_targets_compile(target):
     assert len(attempt(NEGATE, target)) > 1000
 
 
-def test_who_waits_is_not_behind_what_no_one_waits_for(monkeypatch):
-    """Requests from behind leave a place free, however many they are."""
+def test_requests_do_not_wait_for_those_in_the_background(monkeypatch):
+    """Those leave a place free, however many they are."""
 
     class Helper:
         flags = ()
@@ -320,15 +320,15 @@ def test_who_waits_is_not_behind_what_no_one_waits_for(monkeypatch):
         def stop(self):
             pass
 
-    def ask_behind():
-        with process.behind(True):
+    def ask_in_background():
+        with process.background(True):
             pool.ask({}, b"long", ())
 
     begun, release = [], threading.Event()
     monkeypatch.setattr(process, "Helper", lambda flags: Helper())
     pool = process._Pool()
     most = max(1, (os.cpu_count() or 1) - 1)
-    threads = [threading.Thread(target=ask_behind) for _ in range(most + 2)]
+    threads = [threading.Thread(target=ask_in_background) for _ in range(most + 2)]
     try:
         for thread in threads:
             thread.start()

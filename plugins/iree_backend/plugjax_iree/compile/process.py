@@ -137,13 +137,13 @@ class _Pool:
         # Programs that someone waits for do not wait for those that the host runs meanwhile.
         count = os.cpu_count() or 1
         self._places = threading.BoundedSemaphore(max(2, count))
-        self._places_behind = threading.BoundedSemaphore(max(1, count - 1))
+        self._background_places = threading.BoundedSemaphore(max(1, count - 1))
 
     def ask(
         self, header: dict[str, Any], body: bytes, flags: tuple[str, ...]
     ) -> tuple[dict[str, Any], bytes]:
         """One request to an idle helper with some flags, or to a new one."""
-        with self._places_behind if _thread.is_behind else self._places:
+        with self._background_places if _thread.in_background else self._places:
             helper = self._take(flags)
             try:
                 answer = helper.ask(header, body)  # A helper that raises has been stopped.
@@ -193,20 +193,23 @@ class _Pool:
 class _Thread(threading.local):
     """What a thread says of its requests."""
 
-    is_behind = False
+    in_background = False
 
 
 _thread = _Thread()
 
 
 @contextmanager
-def behind(wanted: bool) -> Iterator[None]:
-    """Within the context no one waits for what this thread compiles, if ``wanted``: others need not wait for it."""
-    before, _thread.is_behind = _thread.is_behind, wanted
+def background(wanted: bool) -> Iterator[None]:
+    """Within the context no one waits for what this thread compiles, if ``wanted``: others need not wait for it.
+
+    The caller says so, because a helper loads this module without the framework, which knows it.
+    """
+    before, _thread.in_background = _thread.in_background, wanted
     try:
         yield
     finally:
-        _thread.is_behind = before
+        _thread.in_background = before
 
 
 _pool = _Pool()

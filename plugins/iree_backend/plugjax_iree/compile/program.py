@@ -21,7 +21,7 @@ from plugjax_iree.compile import linking
 from plugjax_iree.compile.compiler import compile_stablehlo, compiler_fingerprint
 from plugjax_iree.compile.host_call import emit_host_call, host_functions
 from plugjax_iree.compile.pipeline import CompileError
-from plugjax_iree.compile.process import behind
+from plugjax_iree.compile.process import background
 from plugjax_iree.compile.target import CompileTarget
 from plugjax_iree.compile.written import read_module, write_module
 from plugjax_iree.lowering.guarded import GuardedRules
@@ -274,7 +274,7 @@ def _vmfb(
         if stored is not None:
             return stored, key
     try:
-        with behind(in_background()):
+        with background(in_background()):
             vmfb = compile_stablehlo(
                 text,
                 target,
