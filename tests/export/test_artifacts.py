@@ -224,6 +224,19 @@ def test_programs_that_differ_between_platforms_are_all_there():
     assert export.deserialize(exported.serialize()).call(F32(1)) == 2
 
 
+def test_a_function_that_is_called_often_is_written_once():
+    def products(x):
+        for _ in range(5):
+            x = x @ x
+        return x
+
+    with plugjax.default_device("iree"):
+        exported = export.export(plugjax.jit(products))(np.eye(3, dtype=np.float32))
+        often = plugjax.jit(lambda x: [exported.call(x * i) for i in range(10)])
+        text = often.lower(np.eye(3, dtype=np.float32)).as_text()
+    assert text.count("stablehlo.dot_general") == 5
+
+
 @pytest.mark.parametrize("device", ["numpy", "xla"])
 @pytest.mark.parametrize("loaded", [False, True])
 def test_a_program_for_other_platforms_is_refused(device, loaded):
